@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kMostOps = 10, kMostNodes = 3, kMostName = 100;
+constexpr size_t kMostOps = 10, kMostPlaces = 3, kMostName = 100;
 constexpr size_t kWithNodes = 1600, kWithNames = 2600;  // bytes of the text up to which it is so
 
 std::string with_nodes(const OpRegistry& ops, const UnknownOp& unknown) {
@@ -17,7 +17,7 @@ std::string with_nodes(const OpRegistry& ops, const UnknownOp& unknown) {
     str_append(&hint, hint.empty() ? " (did you mean " : ", ", known);
   }
   str_append(&text, hint, hint.empty() ? ", used by " : "), used by ");
-  const size_t told = std::min(unknown.nodes.size(), kMostNodes);
+  const size_t told = std::min(unknown.nodes.size(), kMostPlaces);
   for (size_t i = 0; i < told; ++i) {
     str_append(&text, i ? ", '" : "'", unknown.nodes[i].substr(0, kMostName), "'");
   }

@@ -212,8 +212,8 @@ Result<Tensor> BundleReader::read_slice(const std::string& name, const BundleEnt
     MR_ASSIGN(Slice box, Slice::whole(found.shape.rank()).within(found.shape));
     parts.emplace_back(std::move(box), found);
   } else if (held < shape.num_elements()) {
-    return failed_precondition("the slices of '", name, "' in the checkpoint hold ", held, " of ",
-                               shape.num_elements(), " elements of '", wanted.to_string(), "'");
+    return invalid("the slices of '", name, "' in the checkpoint hold ", held, " of ",
+                   shape.num_elements(), " elements of '", wanted.to_string(), "'");
   }
   std::optional<Tensor> made;
   for (const auto& [box, part] : parts) {

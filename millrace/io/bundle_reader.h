@@ -33,7 +33,7 @@ class BundleReader {
   // Errors: NOT_FOUND "Key <name> not found in checkpoint".
   Result<BundleEntry> entry(const std::string& name) const;
   // The whole tensor, put together if it was saved in slices.
-  // Errors: as `entry`; DATA_LOSS for damaged or missing bytes; FAILED_PRECONDITION if slices do
+  // Errors: as `entry`; DATA_LOSS for damaged or missing bytes; INVALID_ARGUMENT if slices do
   // not cover it.
   Result<Tensor> read(const std::string& name) const;
   // The same of what `entry` has found, and a box of it, however it was saved.

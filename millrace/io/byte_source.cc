@@ -68,8 +68,8 @@ std::string_view told(int outcome) {
 // By ISA-L: records came about twice as quickly as by zlib (bench/versus, B24).
 class UnpackedSource final : public ByteSource {
  public:
-  UnpackedSource(std::unique_ptr<ReadableFile> file, Packing packing)
-      : packed_(std::move(file)), packing_(packing) {
+  UnpackedSource(std::unique_ptr<ReadableFile> file, Packing packing, CutOff cut_off)
+      : packed_(std::move(file)), packing_(packing), cut_off_(cut_off) {
     isal_inflate_init(stream_.get());
     stream_->crc_flag = packing == Packing::gzip ? ISAL_GZIP : ISAL_ZLIB;
   }
@@ -94,7 +94,7 @@ class UnpackedSource final : public ByteSource {
     MR_ASSIGN(const size_t some, packed_.read(piece_));
     stream_->next_in = reinterpret_cast<uint8_t*>(piece_.data());
     stream_->avail_in = static_cast<uint32_t>(some);
-    if (some == 0 && is_inside_)
+    if (some == 0 && is_inside_ && cut_off_ == CutOff::refused)
       return error(Code::data_loss, "the compressed file ends too early: it was cut off");
     return some > 0;
   }
@@ -122,6 +122,7 @@ class UnpackedSource final : public ByteSource {
 
   FileSource packed_;
   const Packing packing_;
+  const CutOff cut_off_;
   const std::unique_ptr<inflate_state> stream_ = std::make_unique<inflate_state>();
   std::string piece_;       // what the stream takes from
   bool is_inside_ = false;  // of a stream that has begun and not ended
@@ -137,9 +138,10 @@ Result<Packing> packing_of(std::string_view name) {
   return invalid("Unsupported compression_type:", name, ".; '', 'ZLIB' and 'GZIP' are there");
 }
 
-std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadableFile> file, Packing packing) {
+std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadableFile> file, Packing packing,
+                                     CutOff cut_off) {
   if (packing == Packing::none) return std::make_unique<FileSource>(std::move(file));
-  return std::make_unique<UnpackedSource>(std::move(file), packing);
+  return std::make_unique<UnpackedSource>(std::move(file), packing, cut_off);
 }
 
 Result<bool> skip(ByteSource& source, uint64_t count) {

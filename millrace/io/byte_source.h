@@ -27,7 +27,10 @@ enum class Packing : uint8_t { none, zlib, gzip };
 Result<Packing> packing_of(std::string_view name);
 
 // A GZIP file may have several parts, one after another; what stands behind a ZLIB stream is left.
-std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadableFile> file, Packing packing);
+// Of what is cut off either an error comes, or as much as is there.
+enum class CutOff : uint8_t { refused, ends };
+std::unique_ptr<ByteSource> bytes_of(std::unique_ptr<ReadableFile> file, Packing packing,
+                                     CutOff cut_off = CutOff::refused);
 
 // Reads past `count` bytes; false if there are fewer.
 Result<bool> skip(ByteSource& source, uint64_t count);

@@ -96,8 +96,8 @@ Result<Tensor> FirstFormatReader::read_slice(const std::string& name, const Slic
     parts.emplace_back(std::move(box), std::move(part));
   }
   if (held < shape.num_elements()) {
-    return failed_precondition("the slices of '", name, "' in ", pattern_, " hold ", held, " of ",
-                               shape.num_elements(), " elements of '", wanted.to_string(), "'");
+    return invalid("the slices of '", name, "' in ", pattern_, " hold ", held, " of ",
+                   shape.num_elements(), " elements of '", wanted.to_string(), "'");
   }
   MR_ASSIGN(Tensor made, Tensor::zeros(listed.dtype, shape));
   for (const auto& [box, part] : parts)

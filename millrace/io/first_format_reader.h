@@ -22,7 +22,7 @@ class FirstFormatReader {
   const ListedTensors& tensors() const { return tensors_; }
 
   // The whole tensor, put together if it was saved in slices, or a box of it.
-  // Errors: NOT_FOUND; DATA_LOSS; FAILED_PRECONDITION if slices do not cover it.
+  // Errors: NOT_FOUND; DATA_LOSS; INVALID_ARGUMENT if slices do not cover it.
   Result<Tensor> read(const std::string& name) const;
   Result<Tensor> read_slice(const std::string& name, const Slice& slice) const;
 

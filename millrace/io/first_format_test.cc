@@ -69,7 +69,7 @@ TEST_CASE("slices in several shards are put together") {
   CHECK(reader->read("w").value() == Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
   CHECK(reader->read_slice("w", {{{1, 2}, {1, 1}}}).value() == Tensor::of<float>({2, 1}, {4, 6}));
   const auto half = FirstFormatReader::open(disk.files, "/c/m-00000-of-00002").value();
-  CHECK(half->read("w").status().code() == Code::failed_precondition);
+  CHECK(half->read("w").status().code() == Code::invalid_argument);
 }
 
 TEST_CASE("what is not there or does not fit is said") {
@@ -87,9 +87,9 @@ TEST_CASE("what is not there or does not fit is said") {
   CHECK(writer.add("b", Tensor::allocate(DType::bf16, {}).value()).code() ==
         Code::invalid_argument);
   CHECK(writer.add_slice("a", {2}, {{{0, 1}}}, Tensor::vector<float>({1})).code() ==
-        Code::invalid_argument);
+        Code::internal);
   CHECK(writer.add_slice("s", {2}, {{{1, 5}}}, Tensor::vector<float>({1})).code() ==
-        Code::invalid_argument);
+        Code::internal);
 }
 
 TEST_CASE("a damaged or shortened file of the first format is never read as another one") {
@@ -140,7 +140,7 @@ TEST_CASE("a slice that is listed again and again is read once, and fills nothin
   REQUIRE(table.add(slice_key("w", half), encode_slice("w", half, part).value()).ok());
   REQUIRE(table.finish().ok());
   const auto reader = FirstFormatReader::open(disk.files, "m").value();
-  CHECK(reader->read("w").status().code() == Code::failed_precondition);
+  CHECK(reader->read("w").status().code() == Code::invalid_argument);
   CHECK(reader->read_slice("w", {{{1, 1}}}).value() == Tensor::vector<float>({2}));
 }
 

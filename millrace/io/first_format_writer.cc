@@ -28,9 +28,9 @@ Status FirstFormatWriter::add_slice(const std::string& name, const Shape& whole,
   const auto [there, is_new] = listed_.try_emplace(name, ListedTensor{tensor.dtype(), whole, {}});
   ListedTensor& listed = there->second;
   if (listed.dtype != tensor.dtype() || listed.shape != whole) {
-    return invalid("'", name, "' is in the checkpoint as ", dtype_name(listed.dtype),
-                   listed.shape.to_string(), "; a slice of ", dtype_name(tensor.dtype()),
-                   whole.to_string(), " can't be added");
+    return internal("'", name, "' is in the checkpoint as ", dtype_name(listed.dtype),
+                    listed.shape.to_string(), "; a slice of ", dtype_name(tensor.dtype()),
+                    whole.to_string(), " can't be added");
   }
   std::string key = slice_key(name, slice);
   if (parts_.contains(key))

@@ -88,15 +88,15 @@ bool Slice::is_whole() const {
 
 Result<Slice> Slice::within(const Shape& shape) const {
   if (static_cast<int>(extents.size()) != shape.rank())
-    return invalid("slice '", to_string(), "' has ", extents.size(), " axes; the tensor is ",
-                   shape.to_string());
+    return internal("slice '", to_string(), "' has ", extents.size(), " axes; the tensor is ",
+                    shape.to_string());
   Slice found = *this;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     Extent& extent = found.extents[static_cast<size_t>(axis)];
     if (extent.is_whole()) extent = {0, shape.dim(axis)};
     if (extent.start > shape.dim(axis) || extent.length > shape.dim(axis) - extent.start) {
-      return invalid("slice '", to_string(), "' passes the end of axis ", axis,
-                     " of a tensor of shape ", shape.to_string());
+      return internal("slice '", to_string(), "' passes the end of axis ", axis,
+                      " of a tensor of shape ", shape.to_string());
     }
   }
   return found;

@@ -31,7 +31,8 @@ struct Slice {
   static Slice whole(int rank) { return {std::vector<Extent>(static_cast<size_t>(rank))}; }
 
   bool is_whole() const;
-  // The same without "whole" axes. Errors: INVALID_ARGUMENT if it is not inside `shape`.
+  // The same without "whole" axes. Errors: INTERNAL, as TensorFlow has it, if it is not
+  // inside `shape`.
   Result<Slice> within(const Shape& shape) const;
   // Of a slice that has no whole axes.
   Result<Shape> shape() const;

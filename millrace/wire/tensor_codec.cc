@@ -275,4 +275,20 @@ std::string encode_tensor_bytes(const Tensor& tensor) {
   return bytes;
 }
 
+std::string encode_tensor_proto(const Tensor& tensor) {
+  std::string bytes;
+  put_varint_field(&bytes, kTensorDType, static_cast<uint64_t>(tensor.dtype()));
+  {
+    const NestedField shape(&bytes, kTensorShape);
+    for (const int64_t size : tensor.shape().dims()) {
+      const NestedField dim(&bytes, shape_fields::kDim);
+      if (size != 0) put_varint_field(&bytes, shape_fields::kDimSize, static_cast<uint64_t>(size));
+    }
+  }
+  std::string scratch;
+  const std::string_view content = tensor_content(tensor, &scratch);
+  if (!content.empty()) put_bytes_field(&bytes, kTensorContent, content);
+  return bytes;
+}
+
 }  // namespace millrace::wire

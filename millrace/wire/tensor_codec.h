@@ -28,5 +28,8 @@ Result<Tensor> decode_tensor_bytes(std::string_view bytes, const DecodeLimits& l
 
 // A tensor without a value gives a message without a dtype, which no one can decode.
 std::string encode_tensor_bytes(const Tensor& tensor);
+// The same message with the bytes that TensorFlow writes, for ops whose result they are: scalars
+// have a shape, too, and sizes and contents of nothing are left out. The tensor has a value.
+std::string encode_tensor_proto(const Tensor& tensor);
 
 }  // namespace millrace::wire

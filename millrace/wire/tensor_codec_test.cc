@@ -56,6 +56,13 @@ TEST_CASE("scalars and empty tensors survive, too") {
   CHECK(decode_tensor_bytes(encode_tensor_bytes(no_text)).value() == no_text);
 }
 
+TEST_CASE("a tensor as an op's result has the bytes that protobuf writes") {
+  const Tensor empty = Tensor::allocate(DType::i64, {2, 0}).value();
+  CHECK(to_hex(encode_tensor_proto(empty)) == "08 09 12 06 12 02 08 02 12 00");
+  CHECK(to_hex(encode_tensor_proto(Tensor::scalar(int8_t{5}))) == "08 06 12 00 22 01 05");
+  CHECK(decode_tensor_bytes(encode_tensor_proto(empty)).value() == empty);
+}
+
 TEST_CASE("strings, handles and variants survive, too") {
   const Tensor text = Tensor::vector<std::string>({"abc", "", "de"});
   CHECK(to_hex(encode_tensor_bytes(text)) ==

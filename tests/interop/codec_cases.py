@@ -36,7 +36,9 @@ def png(m):
     parts = [chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0))]
     if kind == 3:
         parts.append(chunk(b"PLTE", m.rng.bytes(3 << depth)))
+    has_alpha = depth >= 8
     if kind in (0, 2, 3) and m.one_in(3):
+        has_alpha = True
         parts.append(transparent(m, kind))
     if m.one_in(6):
         parts.append(chunk(b"gAMA", struct.pack(">I", 45455)))
@@ -44,12 +46,14 @@ def png(m):
     made = b"\x89PNG\r\n\x1a\n" + b"".join(parts)
     if m.one_in(8):
         made = made[: m.rng.integers(len(made))]
-    return made
+    return made, has_alpha
 
 
 def read_png(m):
-    attrs = {"channels": m.choice([0, 0, 1, 3, 4]), "dtype": m.choice(["uint8", "uint16"])}
-    return {"contents": text(png(m))}, attrs
+    made, has_alpha = png(m)
+    # Where it makes alpha of fewer than 8 bits, TensorFlow's is next to nothing.
+    asked = m.choice([0, 0, 1, 3, 4 if has_alpha else 3])
+    return {"contents": text(made)}, {"channels": asked, "dtype": m.choice(["uint8", "uint16"])}
 
 
 def bmp(m):

@@ -104,6 +104,9 @@ def quantize(m):
         "ensure_minimum_range": float(m.choice([0.01, 0.0, 1.0])),
     }
     given = m.values(shape, -5, 5, "float32")
+    if m.dtype == "qint32":
+        # Beyond the range floats become numbers that 32 bits can't hold.
+        low, high = (("float32", np.full(of_axis, end, "float32")) for end in (-8.0, 8.0))
     return {"input": given, "min_range": low, "max_range": high}, attrs
 
 
@@ -164,10 +167,22 @@ def few_bits(m):
     return {"num_bits": int(m.choice([2, 4, 8, 16])), "narrow_range": flag(m)}
 
 
+def fake_vars(m):
+    return {"inputs": m.values(), **around(m, ("min", "max"))}, few_bits(m)
+
+
+def fake_channels(m):
+    shape = m.shape(ranks=(1, 2, 4), least=1)
+    channels = shape[-1] + int(m.one_in(12))
+    return {"inputs": m.values(shape), **around(m, ("min", "max"), (channels,))}, few_bits(m)
+
+
 def fake_args_grad(m):
     shape = m.shape()
     inputs = {"gradients": m.values(shape), "inputs": m.values(shape)}
     low, high = m.choice([(-2.0, 2.5), (0.1, 3.0), (-6.0, -1.0), (-1.0, 1.0)])
+    if m.one_in(12):
+        low, high = m.choice([(1.0, -1.0), (0.0, 0.0)])
     return inputs, {"min": low, "max": high, **few_bits(m)}
 
 
@@ -244,6 +259,8 @@ TABLE = [
     Row("QuantizeAndDequantizeV3", WIDE, rounded_twice(has_bits=True), gradient=True),
     Row("QuantizeAndDequantizeV4", WIDE, rounded_twice(has_round=True), gradient=True),
     Row("QuantizeAndDequantizeV4Grad", WIDE, rounded_twice_grad),
+    Row("FakeQuantWithMinMaxVars", ["float32"], fake_vars, gradient=True),
+    Row("FakeQuantWithMinMaxVarsPerChannel", ["float32"], fake_channels, gradient=True),
     Row("FakeQuantWithMinMaxArgsGradient", ["float32"], fake_args_grad),
     Row("FakeQuantWithMinMaxVarsGradient", ["float32"], fake_vars_grad),
     Row("FakeQuantWithMinMaxVarsPerChannelGradient", ["float32"], fake_channels_grad),
@@ -254,3 +271,16 @@ TABLE = [
     Row("Bucketize", ["int32", "int64", *WIDE], bucketize),
     Row("Fingerprint", [*ANY, *COMPLEX, "uint16"], fingerprint),
 ]
+
+REASONS = {
+    **{
+        (
+            op,
+            "NotFoundError in TensorFlow",
+        ): "it rewrites the op to one without a kernel for the type"
+        for op in ("QuantizeV2", "Dequantize")
+    },
+    ("QuantizeAndDequantizeV4", "InvalidArgumentError in TensorFlow"): (
+        "its kernel refuses the ranges that its shape function asks for, those of an axis"
+    ),
+}

@@ -7,9 +7,31 @@ import numpy as np
 
 from cases import Row, StoryRow, stories_of
 
-KEPT = ["float32", "float64", "int32", "int64", "string", "bool", "complex64", "bfloat16", "uint8", "int16"]
+KEPT = [
+    "float32",
+    "float64",
+    "int32",
+    "int64",
+    "string",
+    "bool",
+    "complex64",
+    "bfloat16",
+    "uint8",
+    "int16",
+]
 # As numbers of what checkpoints of the first format keep.
-OLD = ["float32", "float64", "int32", "int64", "string", "bool", "uint8", "int16", "int8", "complex64"]
+OLD = [
+    "float32",
+    "float64",
+    "int32",
+    "int64",
+    "string",
+    "bool",
+    "uint8",
+    "int16",
+    "int8",
+    "complex64",
+]
 
 
 def flag(m):
@@ -45,7 +67,25 @@ def written_story(m):
     m.call("ReadFile", {"filename": text(read)})
 
 
-PATTERNS = [b"*", b"a*", b"d/*", b"*/*", b"[ab]?", b"d", b"./a*", b"none", b"n/*", b"a1", b"", b"d/", b"{a1,b2}", b"*.txt", b"\\*", b"[", b"d/../a*"]
+PATTERNS = [
+    b"*",
+    b"a*",
+    b"d/*",
+    b"*/*",
+    b"[ab]?",
+    b"d",
+    b"./a*",
+    b"none",
+    b"n/*",
+    b"a1",
+    b"",
+    b"d/",
+    b"{a1,b2}",
+    b"*.txt",
+    b"\\*",
+    b"[",
+    b"d/../a*",
+]
 
 
 def found_story(m):
@@ -92,19 +132,25 @@ def damaged(m, content):
 
 def lines(m):
     ends = m.choice([b"\n", b"\n", b"\r\n"])
-    made = ends.join(m.choice([b"", b"one", b"two words", b"\xc3\xa4"]) for _ in range(m.rng.integers(0, 5)))
+    made = ends.join(
+        m.choice([b"", b"one", b"two words", b"\xc3\xa4"]) for _ in range(m.rng.integers(0, 5))
+    )
     return made + (ends if flag(m) else b"")
 
 
 def reader_of(m, kind):
     """(attributes of a reader, what makes its files)."""
     if kind == "TextLineReader":
-        return {"skip_header_lines": int(m.choice([0, 0, 1, 9, -1] if m.one_in(12) else [0, 0, 1, 9]))}, lines
+        return {
+            "skip_header_lines": int(m.choice([0, 0, 1, 9, -1] if m.one_in(12) else [0, 0, 1, 9]))
+        }, lines
     if kind == "TFRecordReader":
         packed = m.choice(["", "", "ZLIB", "GZIP" if m.one_in(4) else "ZLIB"])
 
         def records(m):
-            whole = b"".join(record(m.rng.bytes(int(m.rng.integers(0, 9)))) for _ in range(m.rng.integers(0, 4)))
+            whole = b"".join(
+                record(m.rng.bytes(int(m.rng.integers(0, 9)))) for _ in range(m.rng.integers(0, 4))
+            )
             whole = damaged(m, whole)
             return zlib.compress(whole) if packed == "ZLIB" else whole
 
@@ -189,7 +235,9 @@ def saved_story(m):
         asked.append(b"three")
     kinds = {b"one": tensors[0][0], b"two": tensors[1][0], b"three": "float32"}
     dtypes = ["int8" if m.one_in(20) else kinds[name] for name in asked]
-    slices = [sliced(m, shape)[0] if name == b"one" and flag(m) and shape else b"" for name in asked]
+    slices = [
+        sliced(m, shape)[0] if name == b"one" and flag(m) and shape else b"" for name in asked
+    ]
     if m.one_in(12):
         slices[0] = m.choice([b"9 -", b"junk", b"2 0,9", b"2 2 -"])
     read = {"prefix": text(b"none") if m.one_in(12) else prefix, "tensor_names": texts(asked)}
@@ -253,16 +301,26 @@ def sharded_spec(m):
     return {**inputs, "num_shards": m.integers(m.choice([0, 3, 12, 123456]))}, {}
 
 
-READERS = "TextLineReader TFRecordReader FixedLengthRecordReader WholeFileReader IdentityReader"
+READERS = "TextLineReader TFRecordReader WholeFileReader IdentityReader"
+# Its first version asks for an attribute in TensorFlow that its signature lacks.
+NEWER = "FixedLengthRecordReaderV2 " + " ".join(f"{name}V2" for name in READERS.split())
 
 TABLE = [
     *(StoryRow(op, ["string"], written_story) for op in ("WriteFile", "ReadFile")),
     StoryRow("MatchingFiles", ["string"], found_story),
     *stories_of(READERS, ["string"], reader_story),
-    *stories_of(" ".join(f"{name}V2" for name in READERS.split()), ["string"], reader_story),
+    *stories_of(NEWER, ["string"], reader_story),
     *(StoryRow(op, KEPT, saved_story) for op in ("SaveV2", "RestoreV2")),
     StoryRow("MergeV2Checkpoints", KEPT, parts_story),
     *stories_of("Save SaveSlices", OLD, old_story),
     Row("ShardedFilename", ["string"], sharded),
     Row("ShardedFilespec", ["string"], sharded_spec),
 ]
+
+REASONS = {
+    (
+        op,
+        "RestoreV2: InvalidArgumentError in TensorFlow, values here",
+    ): "it restores no slices of strings"
+    for op in ("SaveV2", "RestoreV2", "MergeV2Checkpoints")
+}

@@ -48,15 +48,6 @@ def uniform_ints(m):
     drawn(m, "StatefulUniformInt", minval=bound(low), maxval=bound(high))
 
 
-def normal_v1(m):
-    """The op of old takes no algorithm."""
-    handle = generator(m)
-    for _ in range(2):
-        inputs = {"resource": handle, "shape": shape_of(m)}
-        m.call("StatefulStandardNormal", inputs, dtype=m.dtype)
-    m.call("ReadVariableOp", {"resource": handle}, dtype="int64")
-
-
 def binomial(m):
     """Counts and probabilities of one type, whatever is drawn."""
     handle = generator(m)
@@ -112,7 +103,6 @@ TABLE = [
         drawn,
         tolerance=10,
     ),
-    StoryRow("StatefulStandardNormal", FLOATS, normal_v1, tolerance=10),
     StoryRow("StatefulUniformFullInt", UNSIGNED, lambda m: drawn(m, "StatefulUniformFullInt")),
     StoryRow("StatefulUniformInt", UNSIGNED, uniform_ints),
     StoryRow(

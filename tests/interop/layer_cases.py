@@ -53,6 +53,18 @@ def normalize(some=FORMATS):
     return make
 
 
+def own_statistics(x, data_format):
+    """Mean and variance of x, of which TensorFlow's second gradient takes them to be."""
+    axes = tuple(i for i, axis in enumerate(data_format) if axis != "C")
+    if not x.size:
+        return {}
+    moments = (x.mean(axes, "float64"), x.var(axes, "float64"))
+    return {
+        f"reserve_space_{i}": ("float32", made.astype("float32"))
+        for i, made in enumerate(moments, 1)
+    }
+
+
 def unnormalize(third, some=FORMATS):
     def make(m):
         data_format, training = m.choice(some), flag(m)
@@ -67,6 +79,8 @@ def unnormalize(third, some=FORMATS):
         if third:
             kept["reserve_space_3"] = m.values((channels,), dtype="float32")
         inputs = {"y_backprop": m.values(shape), "x": m.values(shape), **kept}
+        if training:
+            inputs.update(own_statistics(inputs["x"][1], data_format))
         attrs = {"epsilon": m.choice([1e-3, 0.1]), "data_format": data_format}
         return inputs, {**attrs, "is_training": training}
 
@@ -253,3 +267,19 @@ TABLE = [
     Row("QuantizeDownAndShrinkRange", ["qint32"], shrunk),
     Row("Requantize", ["qint32"], requantized),
 ]
+
+_OWN = (
+    "what it keeps for its gradient is its own: which shape it has depends on the library it asks"
+)
+
+REASONS = {
+    **{("FusedBatchNormV3", f"output {i}:"): _OWN for i in (3, 4, 5)},
+    ("FusedBatchNormGradV3", "InvalidArgumentError in TensorFlow, values here"): (
+        "it takes channels that come first for some types and ranks only"
+    ),
+    **{
+        (f"FusedBatchNormGrad{version}", f"output {i}:"): _OWN
+        for version in ("", "V2", "V3")
+        for i in (3, 4)
+    },
+}

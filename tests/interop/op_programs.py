@@ -29,6 +29,7 @@ PATIENCE = 300
 # What TensorFlow's Python calls otherwise than its graphs do.
 GRAPH_NAMES = {
     **dict.fromkeys("Sum Prod Mean Max Min EuclideanNorm".split(), {"axis": "reduction_indices"}),
+    **dict.fromkeys(["All", "Any"], {"axis": "reduction_indices"}),
     "ExpandDims": {"axis": "dim"},
     "Select": {"x": "t", "y": "e"},
     "Split": {"axis": "split_dim"},
@@ -157,6 +158,8 @@ def gradients_of(tf, outputs, feeds):
 
 
 def plain(value):
+    if isinstance(value, bytes):
+        return (), [value]
     value = np.asarray(value)
     if value.dtype == object:
         return value.shape, [bytes(each) for each in value.ravel()]

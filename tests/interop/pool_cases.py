@@ -60,8 +60,8 @@ def distinct(m, shape):
 def of_average(dims):
     def make(m):
         of = Pool(m, dims)
-        shape = (1, *of.output[1:]) if m.one_in(12) and of.batch > 1 else of.output
-        inputs = {"orig_input_shape": m.integers(of.input), "grad": m.values(shape)}
+        told = of.input[1:] if m.one_in(12) else of.input
+        inputs = {"orig_input_shape": m.integers(told), "grad": m.values(of.output)}
         return inputs, of.attrs()
 
     return make
@@ -137,7 +137,7 @@ def fractional(m):
     shape = tuple(int(n) for n in m.rng.integers((1, 4, 4, 1), (3, 10, 10, 3)))
     ratios = [1.0, *(float(m.choice([1.0, 1.4, 1.73, 2.0])) for _ in range(2)), 1.0]
     if m.one_in(10):
-        ratios = m.choice([[1.0, 0.5, 1.5, 1.0], [2.0, 1.5, 1.5, 1.0], [1.0, 1.5, 1.5]])
+        ratios = m.choice([[1.0, 0.5, 1.5, 1.0], [1.0, 1.5, 1.5]])
     attrs = {"pooling_ratio": ratios, "pseudo_random": flag(m), "overlapping": flag(m)}
     # Without `deterministic` no seed tells which.
     attrs.update(deterministic=True, seed=int(m.rng.integers(1, 99)), seed2=int(m.rng.integers(99)))
@@ -186,6 +186,7 @@ def of_fractional_largest(m):
     return {**inputs, "out_backprop": m.values(output), **sequences}, {"overlapping": overlapping}
 
 
+POOLED = [each for each in REAL if each not in ("uint32", "uint64")]
 SOME = ["float32", "float64", "int32", "int64"]
 
 TABLE = [
@@ -195,7 +196,7 @@ TABLE = [
     Row("MaxPool3DGrad", FLOATS, first_gradient(3), True),
     Row("MaxPoolGradGrad", REAL, second_gradient(2), True),
     Row("MaxPool3DGradGrad", ["float32", "bfloat16"], second_gradient(3), True),
-    Row("MaxPoolV2", REAL, pool_by_inputs, True),
+    Row("MaxPoolV2", POOLED, pool_by_inputs, True),
     Row("MaxPoolGradV2", REAL, told_by_inputs("output"), True),
     Row("MaxPoolGradGradV2", REAL, told_by_inputs("input"), True),
     Row("MaxPoolWithArgmax", REAL, pool_with_places, True),
@@ -204,3 +205,10 @@ TABLE = [
     Row("FractionalAvgPoolGrad", SOME, of_fractional_average),
     Row("FractionalMaxPoolGrad", SOME, of_fractional_largest),
 ]
+
+REASONS = {
+    ("FractionalMaxPoolGrad", "InvalidArgumentError in TensorFlow, values here"): (
+        "it counts the cuts of rows times those of columns, which may be more than there are "
+        "elements where nearly every element is a window"
+    ),
+}

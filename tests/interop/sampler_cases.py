@@ -59,7 +59,8 @@ def by_weights(m):
 
 def all_candidates(m):
     inputs, attrs = candidates(m)
-    return inputs, {**attrs, "num_sampled": attrs.pop("range_max")}
+    number = attrs.pop("range_max")
+    return inputs, {**attrs, "num_sampled": number}
 
 
 def accidental_hits(m):

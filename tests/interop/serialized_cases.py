@@ -79,7 +79,8 @@ def kept_story(m):
         mine = [dim + int(m.one_in(4)) for dim in dims]
         handle = m.call("AddSparseToTensorsMap", broken(m, one(m, SPARSE, mine)[0]), **map_of(m))
         handles.append(handle)
-    taken = m.call("Pack", {"values": handles}, axis=0)
+    # All of them are put in again, in any order.
+    taken = m.call("Pack", {"values": handles}, axis=0, hides=True)
     dtype = "int16" if m.one_in(12) else m.dtype
     m.call("TakeManySparseFromTensorsMap", {"sparse_handles": taken}, dtype=dtype, **map_of(m))
     if m.one_in(4):
@@ -142,7 +143,7 @@ def variant_story(m):
     kind = m.choice(["int32", "int64"])
     splits = [m.integers(level, kind) for level in nested]
     is_batched = flag(m)
-    if m.one_in(12):
+    if m.one_in(12) and not is_batched:
         splits = []
     given = {"rt_nested_splits": splits, "rt_dense_values": values}
     made = m.call("RaggedTensorToVariant", given, batched_input=is_batched)
@@ -170,15 +171,12 @@ def variant_gradient_story(m):
         {"rt_nested_splits": [splits], "rt_dense_values": (dtype, values)},
         batched_input=True,
     )
-    dims = list(values.shape)
-    if m.one_in(12):
-        dims[0] += 1
     m.call(
         "RaggedTensorToVariantGradient",
         {
             "encoded_ragged_grad": made,
             "row_splits": splits,
-            "dense_values_shape": m.integers(dims),
+            "dense_values_shape": m.integers(values.shape),
         },
         Tvalues=m.dtype,
     )
@@ -258,3 +256,10 @@ TABLE = [
     Row("RaggedFillEmptyRowsGrad", NUMBERS, fill_rows_grad),
     Row("RaggedCross", ["string"], crossed),
 ]
+
+REASONS = {
+    (
+        "RaggedFillEmptyRows",
+        "output 0: array([], shape=(0, 1)",
+    ): "of no rows its places are a matrix",
+}

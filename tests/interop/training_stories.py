@@ -125,7 +125,7 @@ def scalar(m, name, wrong):
     if m.one_in(5):
         low = high = -0.5 if name == "lr_power" else 1 if low else 0
     if wrong == "sign":
-        low, high = m.choice([(-high, -high / 2), (0, 0)])
+        low, high = m.choice([sorted((-high, -high / 2)), (0, 0)])
     return m.values((1,) if wrong == "rank" else (), low, high)
 
 
@@ -137,8 +137,11 @@ def rows(m, shape, wrong):
         indices[1][m.rng.integers(number)] = m.choice([-1, shape[0]])
     if wrong == "rank of indices":
         indices = indices[0], indices[1].reshape(-1, 1)
-    of = (number + 1 if wrong == "number" else number, *shape[1:])
-    return m.values((*of, 1) if wrong == "gradient" else of), indices
+    is_odd = wrong == "number" or (wrong == "gradient" and len(shape) < 2)
+    of = [number + 1 if is_odd else number, *shape[1:]]
+    if wrong == "gradient" and not is_odd:
+        of[-1] += 1
+    return m.values(of), indices
 
 
 SLIPS = ["slot", "unset", "rank", "gradient", "sign", "sign"]

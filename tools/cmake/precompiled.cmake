@@ -13,7 +13,7 @@ option(MILLRACE_BATCHES "Compile sources of a room in batches" ON)
 # Of one target. Sources with flags of their own stay alone; names in anonymous namespaces must differ.
 function(millrace_batches target)
   if(MILLRACE_BATCHES)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
   endif()
 endfunction()
 

@@ -60,13 +60,17 @@ Result<std::vector<Tensor>> save(const FileWorkplace& at, const std::vector<Tens
   return std::vector<Tensor>();
 }
 
+Result<io::BundleEntry> entry_of_type(const io::BundleReader& reader, const std::string& name,
+                                      DType dtype) {
+  MR_ASSIGN(io::BundleEntry entry, reader.entry(name));
+  if (entry.dtype == dtype) return entry;
+  return invalid("tensor_name = ", name, "; expected dtype ", dtype_name(dtype),
+                 " does not equal original dtype ", dtype_name(entry.dtype));
+}
+
 Result<Tensor> restore_one(const io::BundleReader& reader, const std::string& name,
                            const std::string& slice, DType dtype) {
-  MR_ASSIGN(const io::BundleEntry entry, reader.entry(name));
-  if (entry.dtype != dtype) {
-    return invalid("tensor_name = ", name, "; expected dtype ", dtype_name(dtype),
-                   " does not equal original dtype ", dtype_name(entry.dtype));
-  }
+  MR_ASSIGN(const io::BundleEntry entry, entry_of_type(reader, name, dtype));
   if (slice.empty() && dtype == DType::variant) {
     MR_ASSIGN(const std::vector<std::string> messages, reader.read_variants(name, entry));
     return variants_of_messages(entry.shape, messages).with(name);
@@ -100,6 +104,9 @@ Result<std::vector<Tensor>> restore(const FileWorkplace& at, const std::vector<T
   // A checkpoint from before 2017 is read by whoever names it.
   if (opened.status().code() == Code::not_found) return restore_first(at, request, dtypes);
   MR_ASSIGN(const auto reader, std::move(opened));
+  // Before any is read: what is not there is told first, as TensorFlow tells it.
+  for (size_t i = 0; i < dtypes.size(); ++i)
+    MR_TRY(entry_of_type(*reader, request.names[i], dtypes[i]).status());
   std::vector<Tensor> restored;
   for (size_t i = 0; i < dtypes.size(); ++i) {
     MR_ASSIGN(Tensor tensor, restore_one(*reader, request.names[i], request.slices[i], dtypes[i]));
@@ -135,7 +142,11 @@ Result<std::vector<Tensor>> merge(const FileWorkplace& at, const std::vector<Ten
   for (const std::string& prefix : inputs[0].flat<std::string>()) {
     const bool is_missing =
         at.files.facts(io::index_path(prefix)).status().code() == Code::not_found;
-    if (!is_missing || !allows_missing) prefixes.push_back(prefix);
+    if (!is_missing) {
+      prefixes.push_back(prefix);
+    } else if (!allows_missing) {
+      return invalid("there is no checkpoint ", prefix, ", and allow_missing_files is not set");
+    }
   }
   MR_TRY(io::merge_bundles(at.files, prefixes, destination, at.random));
   if (!deletes_old_directories) return std::vector<Tensor>();

@@ -35,6 +35,11 @@ Result<std::vector<Tensor>> write_file(const FileWorkplace& at, const std::vecto
   return std::vector<Tensor>();
 }
 
+// The directory of such names is the one that the process is in, which TensorFlow writes down.
+bool begins_with_wildcard(std::string_view pattern) {
+  return pattern.substr(0, pattern.find('/')).find_first_of("*?[") != std::string_view::npos;
+}
+
 Result<std::vector<Tensor>> matching_files(const FileWorkplace& at,
                                            const std::vector<Tensor>& inputs) {
   if (inputs[0].shape().rank() > 1) {
@@ -44,6 +49,8 @@ Result<std::vector<Tensor>> matching_files(const FileWorkplace& at,
   std::vector<std::string> all;
   for (const std::string& pattern : inputs[0].flat<std::string>()) {
     MR_ASSIGN(std::vector<std::string> found, io::find_matching(at.files, pattern));
+    if (begins_with_wildcard(pattern))
+      for (std::string& path : found) path.insert(0, "./");
     std::move(found.begin(), found.end(), std::back_inserter(all));
   }
   std::sort(all.begin(), all.end());

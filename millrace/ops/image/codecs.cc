@@ -1,6 +1,7 @@
 // Part of families.h: register_codecs.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "millrace/op/bind.h"
@@ -35,8 +36,20 @@ Status unknown_format(std::string_view bytes) {
   return invalid("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
 }
 
-// As if there were lower bits, which are zero: so TensorFlow widens colours of a GIF.
-Result<Tensor> widened(const Tensor& narrow) {
+template <class T>
+Result<Tensor> in_unit(const Tensor& whole) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(DType::f32, whole.shape()));
+  constexpr float kScale = 1.0f / std::numeric_limits<T>::max();
+  std::ranges::transform(whole.flat<T>(), made.mutable_flat<float>().begin(),
+                         [](T value) { return static_cast<float>(value) * kScale; });
+  return made;
+}
+
+// Of 8 bits, as `dtype`: floats are from 0 to 1, and uint16 has lower bits that are zero, as in
+// TensorFlow.
+Result<Tensor> widened(Tensor narrow, DType dtype) {
+  if (dtype == DType::u8) return narrow;
+  if (dtype == DType::f32) return in_unit<uint8_t>(narrow);
   MR_ASSIGN(Tensor wide, Tensor::allocate(DType::u16, narrow.shape()));
   std::ranges::transform(narrow.flat<uint8_t>(), wide.mutable_flat<uint16_t>().begin(),
                          [](uint8_t value) { return static_cast<uint16_t>(value << 8); });
@@ -53,20 +66,23 @@ Result<Tensor> decode_frames(std::string_view bytes, int channels, GifFrames fra
     const Shape& shape = images.shape();
     MR_ASSIGN(images, images.reshaped({shape.dim(1), shape.dim(2), shape.dim(3)}));
   }
-  if (dtype == DType::u16) return widened(images);
-  return images;
+  return widened(std::move(images), dtype);
 }
 
 // As in TensorFlow, an op that is named after one of the formats takes the others as well.
 Result<Tensor> decode_any(std::string_view bytes, const JpegOptions& jpeg, GifFrames frames,
                           DType dtype, CancelProbe& probe) {
   if (is_gif(bytes)) return decode_frames(bytes, jpeg.channels, frames, dtype, probe);
-  if (is_png(bytes)) return decode_png(bytes, jpeg.channels, dtype, probe);
-  if (!is_jpeg(bytes)) return unknown_format(bytes);
-  if (dtype != DType::u8) {
-    return invalid("a JPEG has 8 bits a channel, and can't be decoded to ", dtype_name(dtype));
+  if (is_png(bytes)) {
+    // Floats are made of as many bits as a PNG may have.
+    const DType whole = dtype == DType::f32 ? DType::u16 : dtype;
+    MR_ASSIGN(Tensor image, decode_png(bytes, jpeg.channels, whole, probe));
+    if (whole == dtype) return image;
+    return in_unit<uint16_t>(image);
   }
-  return decode_jpeg(bytes, jpeg, probe);
+  if (!is_jpeg(bytes)) return unknown_format(bytes);
+  MR_ASSIGN(Tensor image, decode_jpeg(bytes, jpeg, probe));
+  return widened(std::move(image), dtype);
 }
 
 Status check_channels(int64_t channels, bool is_jpeg_op) {
@@ -122,11 +138,8 @@ Result<Tensor> decode_image(KernelContext& context, const JpegOptions& options,
     return decode_any(bytes, options, expand_animations ? GifFrames::all : GifFrames::first,
                       context.output_dtype(0), probe);
   }
-  if (context.output_dtype(0) != DType::u8) {
-    return invalid("a BMP has 8 bits a channel, and can't be decoded to ",
-                   dtype_name(context.output_dtype(0)));
-  }
-  return decode_bmp(bytes, options.channels, probe);
+  MR_ASSIGN(Tensor image, decode_bmp(bytes, options.channels, probe));
+  return widened(std::move(image), context.output_dtype(0));
 }
 
 Result<Tensor> decode(KernelContext& context, const JpegOptions& options) {
@@ -217,6 +230,7 @@ struct BoundWriting {
     MR_ASSIGN(const std::string unit, spec.attrs.string("density_unit"));
     MR_ASSIGN(const int64_t x, spec.attrs.integer("x_density"));
     MR_ASSIGN(const int64_t y, spec.attrs.integer("y_density"));
+    MR_ASSIGN(node.writing.xmp_metadata, spec.attrs.string("xmp_metadata"));
     node.writing.density_unit = unit == "cm" ? 2 : 1;
     node.writing.x_density = static_cast<int>(x);
     node.writing.y_density = static_cast<int>(y);
@@ -293,11 +307,12 @@ Status register_codecs(OpRegistry& ops) {
   MR_TRY(
       ops.add(decoder("DecodePng", "The pixels of a PNG (or JPEG) image.", "dtype",
                       ", dtype: {uint8, uint16} = uint8", kernel_with(decode, BoundChannels()))));
-  OpDef any = decoder("DecodeImage",
-                      "The pixels of a JPEG, PNG, GIF or BMP image; of a GIF those of all frames, "
-                      "unless expand_animations is false.",
-                      "dtype", ", dtype: {uint8, uint16} = uint8, expand_animations: bool = true",
-                      kernel_with(decode_image, BoundChannels(), boolean("expand_animations")));
+  OpDef any =
+      decoder("DecodeImage",
+              "The pixels of a JPEG, PNG, GIF or BMP image; of a GIF those of all frames, "
+              "unless expand_animations is false.",
+              "dtype", ", dtype: {uint8, uint16, float} = uint8, expand_animations: bool = true",
+              kernel_with(decode_image, BoundChannels(), boolean("expand_animations")));
   any.infer = infer_decoded_image;
   OpDef bmp = decoder("DecodeBmp", "The pixels of a BMP image.", "uint8", "",
                       kernel_with(decode_only_bmp, BoundChannels()));

@@ -4,6 +4,7 @@
 
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
 #include "millrace/ops/loops/loop_of.h"
@@ -166,15 +167,57 @@ Result<Tensor> contrasted(KernelContext& context, ContrastLoop loop) {
   return output;
 }
 
+// How hue, saturation and value move with red, green and blue. Of equal ones the first counts as
+// the largest and the last as the least, as in TensorFlow; where all are equal the hue stands
+// still.
+Status grad_hsv(GradContext& g) {
+  const Endpoint rgb = g.input(0), last = g.scalar(DType::i32, -1);
+  const DType dtype = g.dtype(rgb);
+  const Endpoint one = g.scalar(dtype, 1), zero = g.scalar(dtype, 0);
+  const Endpoint two = g.scalar(DType::i32, 2), three = g.scalar(DType::i32, 3);
+  const auto marked = [&](Endpoint place) { return g.add("OneHot", {place, three, one, zero}); };
+  const auto behind = [&](Endpoint place, Endpoint steps) {
+    return g.add("FloorMod", {g.add("AddV2", {place, steps}), three});
+  };
+  const auto along = [&](const char* op, Endpoint of) {
+    return g.add(op, {of, last}, {{"keep_dims", true}});
+  };
+  const auto times = [&](Endpoint a, Endpoint b) { return g.add("Mul", {a, b}); };
+  const auto over = [&](Endpoint a, Endpoint b) { return g.add("DivNoNan", {a, b}); };
+  const auto minus = [&](Endpoint a, Endpoint b) { return g.add("Sub", {a, b}); };
+  const Attrs small = {{"output_type", DType::i32}};
+  const Endpoint largest = g.add("ArgMax", {rgb, last}, small);
+  const Endpoint turned = g.add("ReverseV2", {rgb, g.vector({-1})});
+  const Endpoint least = minus(two, g.add("ArgMin", {turned, last}, small));
+  const Endpoint to_largest = marked(largest), to_least = marked(least);
+  const Endpoint value = along("Max", rgb), low = along("Min", rgb), range = minus(value, low);
+  const Endpoint to_saturation =
+      minus(times(to_largest, over(low, times(value, value))), over(to_least, value));
+  // The hue is a sixth of (next - the one behind it) / range, and of a whole number.
+  const Endpoint sides =
+      minus(marked(behind(largest, g.scalar(DType::i32, 1))), marked(behind(largest, two)));
+  const Endpoint slope = over(along("Sum", times(rgb, sides)), times(range, range));
+  const Endpoint sixths = minus(over(sides, range), times(minus(to_largest, to_least), slope));
+  const Endpoint to_hue = times(sixths, g.scalar(dtype, 1.0 / 6));
+  const Endpoint arriving = g.add("Split", {last, g.grad()}, {{"num_split", 3}});
+  const Endpoint by_hue = times(arriving, to_hue);
+  const Endpoint by_saturation = times(Endpoint{arriving.node, 1}, to_saturation);
+  const Endpoint by_value = times(Endpoint{arriving.node, 2}, to_largest);
+  g.set_input_grad(0, g.add("AddV2", {g.add("AddV2", {by_hue, by_saturation}), by_value}));
+  return {};
+}
+
 Status add_color(OpRegistry& ops, std::string name, std::string doc, const std::string& input,
-                 const std::string& types, KernelFactory cpu, std::string example) {
+                 const std::string& types, KernelFactory cpu, std::string example,
+                 GradFn grad = nullptr) {
   return ops.add({
       .name = std::move(name),
       .doc = std::move(doc),
       .signature = "images: T" + input + " -> output: T | T: {" + types + "} = float",
       .infer = infer::same_as_input,
       .cpu = std::move(cpu),
-      .not_differentiable = "TensorFlow 1 gives it none",
+      .grad = grad,
+      .not_differentiable = grad == nullptr ? "TensorFlow gives it none" : "",
       .examples = {std::move(example)},
   });
 }
@@ -190,8 +233,9 @@ Status register_colors(OpRegistry& ops) {
   const std::string all = "half, bfloat16, float, double", adjusts = "half, float";
   MR_TRY(add_color(ops, "RGBToHSV", "Red, green, blue in [0, 1] as hue, saturation, value.", "",
                    all, kernel_with(converted, any_float([]<class T>() { return &to_hsv<T>; })),
-                   "[[1 0.5 0.5] [0.25 0.25 0.25] [0 0 1]] -> [[0 0.5 1] [0 0 0.25] "
-                   "[0.66666667 1 1]]"));
+                   "[[1 0.5 0.25] [0.25 0.5 0.125] [0.25 0.5 1]] -> [[0.055555556 0.75 1] "
+                   "[0.27777778 0.75 0.5] [0.61111111 0.75 1]]",
+                   grad_hsv));
   MR_TRY(add_color(ops, "HSVToRGB", "Hue, saturation, value in [0, 1] as red, green, blue.", "",
                    all, kernel_with(converted, any_float([]<class T>() { return &to_rgb<T>; })),
                    "[[0 0.5 1] [0 0 0.25] [0.5 1 1]] -> [[1 0.5 0.5] [0.25 0.25 0.25] [0 1 1]]"));

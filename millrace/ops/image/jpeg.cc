@@ -11,6 +11,8 @@
 // After it, which it needs.
 #include <jerror.h>
 
+#include "millrace/base/str_cat.h"
+
 namespace millrace {
 namespace {
 
@@ -187,7 +189,7 @@ struct Compressor {
 };
 
 bool write_image(Compressor& jpeg, const unsigned char* pixels, int64_t height, int64_t width,
-                 int channels, const JpegWriting& writing) {
+                 int channels, const JpegWriting& writing, std::string_view packet) {
   if (setjmp(jpeg.errors.back) != 0) return false;
   jpeg_compress_struct& info = jpeg.info;
   jpeg_create_compress(&info);
@@ -208,6 +210,10 @@ bool write_image(Compressor& jpeg, const unsigned char* pixels, int64_t height, 
       info.comp_info[i].h_samp_factor = info.comp_info[i].v_samp_factor = 1;
   }
   jpeg_start_compress(&info, TRUE);
+  if (!packet.empty()) {
+    jpeg_write_marker(&info, JPEG_APP0 + 1, reinterpret_cast<const JOCTET*>(packet.data()),
+                      static_cast<unsigned>(packet.size()));
+  }
   while (info.next_scanline < info.image_height) {
     auto* row = const_cast<unsigned char*>(pixels) + info.next_scanline * width * channels;
     jpeg_write_scanlines(&info, &row, 1);
@@ -220,9 +226,13 @@ bool write_image(Compressor& jpeg, const unsigned char* pixels, int64_t height, 
 
 Result<std::string> encode_jpeg(const Tensor& image, const JpegWriting& writing) {
   const Shape& shape = image.shape();
+  // Behind the name by which readers know what it is.
+  constexpr std::string_view kXmp("http://ns.adobe.com/xap/1.0/\0", 29);
+  std::string packet;
+  if (!writing.xmp_metadata.empty()) packet = str_cat(kXmp, writing.xmp_metadata);
   Compressor jpeg;
   if (!write_image(jpeg, image.flat<uint8_t>().data(), shape.dim(0), shape.dim(1),
-                   static_cast<int>(shape.dim(2)), writing))
+                   static_cast<int>(shape.dim(2)), writing, packet))
     return invalid("JPEG encoding failed: ", jpeg.errors.message);
   return std::string(reinterpret_cast<const char*>(jpeg.bytes), jpeg.size);
 }

@@ -37,6 +37,7 @@ struct JpegWriting {
   int quality = 95;
   bool progressive = false, optimize_size = false, chroma_downsampling = true;
   int density_unit = 1, x_density = 300, y_density = 300;
+  std::string xmp_metadata = {};  // XML that tells of the image
 };
 // Of uint8 pixels [height, width, 1 or 3]. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED.
 Result<std::string> encode_jpeg(const Tensor& image, const JpegWriting& writing);

@@ -68,12 +68,16 @@ bool begin_reading(Session& session, int channels, bool is_wide, Layout& layout)
   const bool is_palette = color == PNG_COLOR_TYPE_PALETTE;
   const bool is_color = (color & PNG_COLOR_MASK_COLOR) != 0;
   const bool has_marks = png_get_valid(png, info, PNG_INFO_tRNS) != 0;
-  const bool has_alpha = (color & PNG_COLOR_MASK_ALPHA) != 0 || has_marks;
+  const bool is_marked = (color & PNG_COLOR_MASK_ALPHA) != 0;
+  const bool has_alpha = is_marked || has_marks;
   const bool wants_color = channels == 0 ? is_color : channels >= 3;
-  const bool wants_alpha = channels == 0 ? has_alpha : channels % 2 == 0;
+  // A colour that is not seen makes a channel only where one is asked for, as in TensorFlow; those
+  // of a palette do.
+  const bool wants_alpha =
+      channels == 0 ? is_marked || (is_palette && has_marks) : channels % 2 == 0;
   if (is_palette) png_set_palette_to_rgb(png);
   if (color == PNG_COLOR_TYPE_GRAY && depth < 8) png_set_expand_gray_1_2_4_to_8(png);
-  if (has_marks) png_set_tRNS_to_alpha(png);
+  if (has_marks && (wants_alpha || is_palette)) png_set_tRNS_to_alpha(png);
   if (depth == 16 && !is_wide) png_set_strip_16(png);
   if (is_wide && std::endian::native == std::endian::little) png_set_swap(png);
   if (wants_color && !is_color) png_set_gray_to_rgb(png);
@@ -94,6 +98,13 @@ bool begin_reading(Session& session, int channels, bool is_wide, Layout& layout)
 bool read_png_row(Session& session, unsigned char* row) {
   if (setjmp(session.back) != 0) return false;
   png_read_row(session.png, row, nullptr);
+  return true;
+}
+
+// What follows the pixels: one that is cut off there is refused, too.
+bool finish_reading(Session& session) {
+  if (setjmp(session.back) != 0) return false;
+  png_read_end(session.png, nullptr);
   return true;
 }
 
@@ -177,6 +188,8 @@ Result<Tensor> decode_png(std::string_view bytes, int channels, DType dtype, Can
       if (!probe.go_on(static_cast<int64_t>(row_bytes))) return probe.status();
     }
   }
+  if (!finish_reading(reading))
+    return invalid("Invalid PNG data, size ", bytes.size(), ": ", reading.message);
   return image;
 }
 

@@ -31,13 +31,21 @@ struct Centers {
   bool align_corners = false, half_pixels = false;
 };
 
-struct BoundCenters {
+// Both at once, as only the gradient of ResizeNearestNeighbor takes them.
+struct BoundAnyCenters {
   Result<Centers> read(const KernelSpec& spec) const {
     Centers centers;
     MR_ASSIGN(centers.align_corners, spec.attrs.boolean("align_corners"));
     if (spec.attrs.find("half_pixel_centers") != nullptr) {
       MR_ASSIGN(centers.half_pixels, spec.attrs.boolean("half_pixel_centers"));
     }
+    return centers;
+  }
+};
+
+struct BoundCenters {
+  Result<Centers> read(const KernelSpec& spec) const {
+    MR_ASSIGN(const Centers centers, BoundAnyCenters().read(spec));
     if (centers.align_corners && centers.half_pixels)
       return invalid("If half_pixel_centers is True, align_corners must be False.");
     return centers;
@@ -228,14 +236,16 @@ void add_pixel(const void* pixel, void* sum, int64_t channels) {
 
 Result<Tensor> nearest_gradient(KernelContext& context, const Centers& centers, GatherLoop loop) {
   const Tensor& grads = context.input(0);
-  MR_ASSIGN(Resize sizes, resize_of(grads, context.input(1)));
-  // The gradient has the new size; the argument is the old one.
-  std::swap(sizes.rows, sizes.new_rows);
-  std::swap(sizes.columns, sizes.new_columns);
+  const Shape& after = grads.shape();
+  if (after.rank() != 4) return invalid("input must be 4-dimensional", after.to_string());
+  MR_ASSIGN(const auto before, read_size(context.input(1)));
+  const Resize sizes{after.dim(0), before.first, before.second,
+                     after.dim(3), after.dim(1), after.dim(2)};
   MR_ASSIGN(const Shape shape,
             Shape::create(std::array{sizes.batch, sizes.rows, sizes.columns, sizes.channels}));
   MR_ASSIGN(Tensor output, Tensor::zeros(context.output_dtype(0), shape));
-  if (output.num_elements() == 0) return output;  // no image: sizes may be any
+  // No image: sizes may be any.
+  if (output.num_elements() == 0 || grads.num_elements() == 0) return output;
   const auto rows = nearest_places(sizes.vertical(centers.align_corners, centers.half_pixels));
   const auto columns = nearest_places(sizes.horizontal(centers.align_corners, centers.half_pixels));
   const size_t pixel = static_cast<size_t>(sizes.channels) * dtype_size(grads.dtype());
@@ -388,7 +398,7 @@ Status register_resizes(OpRegistry& ops) {
                    "double, bfloat16}, align_corners: bool = false, "
                    "half_pixel_centers: bool = false",
       .infer = infer_resize,
-      .cpu = kernel_with(nearest_gradient, BoundCenters(),
+      .cpu = kernel_with(nearest_gradient, BoundAnyCenters(),
                          cpu::loop_of_output<Pixels>([]<class T>() { return &add_pixel<T>; })),
       .not_differentiable = kSecond,
       .examples = {"[[[[1] [2] [4]]]], [1 2] -> [[[[3] [4]]]]"},

@@ -131,7 +131,8 @@ Result<std::vector<int32_t>> suppressed_boxes(KernelContext& context, const BoxL
 Result<int64_t> most_boxes(const Tensor& tensor) {
   MR_TRY(check_is_scalar(tensor, "max_output_size"));
   MR_ASSIGN(const int64_t most, read_integer(tensor, "max_output_size"));
-  return std::max<int64_t>(most, 0);
+  if (most < 0) return invalid("output size must be non-negative, not ", most);
+  return most;
 }
 
 // Values with zeros behind them, in as many places as there are.

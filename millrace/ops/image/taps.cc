@@ -74,7 +74,8 @@ Taps bicubic_taps(const AxisScale& axis) {
 }
 
 Taps area_taps(const AxisScale& axis) {
-  const float scale = axis.scale();
+  // Of one element each new one is all, wherever corners are.
+  const float scale = axis.from == 1 ? 1.0f / static_cast<float>(axis.to) : axis.scale();
   Taps taps;
   for (int64_t i = 0; i < axis.to; ++i) {
     const float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;

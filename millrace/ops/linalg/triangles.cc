@@ -117,9 +117,11 @@ Status solve_bands(KernelContext& context, TriangleLoop loop, Triangle triangle)
     return invalid("In[0] mismatch In[1] shape: ", pairs.a.columns, " vs. ", pairs.b.rows, ": ",
                    context.input(0).shape().to_string(), " ", context.input(1).shape().to_string());
   }
-  if (pairs.a.rows == 0)
-    return invalid("a banded matrix has at least its main diagonal, but the bands are ",
-                   context.input(0).shape().to_string());
+  for (const int slot : {0, 1}) {
+    if (context.input(slot).num_elements() == 0)
+      return invalid("In[", slot,
+                     "] must not be an empty tensor: ", context.input(slot).shape().to_string());
+  }
   MR_ASSIGN(const Tensor a, wide_input(context, 0));
   MR_ASSIGN(const Tensor b, wide_input(context, 1));
   MR_ASSIGN(const Shape shape, pairs.shape(pairs.b.rows, pairs.b.columns));

@@ -1,4 +1,5 @@
 // Part of families.h: register_tridiagonals.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -104,6 +105,11 @@ struct System {
     for (int64_t row = 0; row + 1 < n; ++row) eliminate(row);
     const auto last = static_cast<size_t>(n - 1);
     pivots[last] = not_too_small(pivots[last]);
+    // Nothing solves it: that is told in every element, as by TensorFlow.
+    if (std::find(pivots.begin(), pivots.end(), T(0)) != pivots.end()) {
+      x.setConstant(T(std::numeric_limits<Real>::quiet_NaN()));
+      return;
+    }
     for (int64_t row = n - 1; row >= 0; --row) {
       const auto k = static_cast<size_t>(row);
       if (row + 1 < n) x.row(row) -= seconds[k] * x.row(row + 1);

@@ -24,12 +24,13 @@ Status assign_slice(Tensor& held, const SliceArguments& arguments, const Tensor&
                     CancelProbe probe) {
   MR_ASSIGN(const SlicePlan plan, plan_slice(held.shape(), arguments));
   MR_ASSIGN(const Shape sliced, Shape::create(plan.output));
+  // Nothing to write: then any value will do, as for TensorFlow.
+  if (sliced.num_elements() == 0) return {};
   const auto together = broadcast_shapes(value.shape(), sliced);
   if (!together.ok() || *together != sliced) {
     return invalid("Cannot assign a value of shape ", value.shape().to_string(),
                    " to a slice of shape ", sliced.to_string());
   }
-  if (sliced.num_elements() == 0) return {};
   Tensor from = value;
   if (value.shape() != sliced) {
     MR_ASSIGN(from,

@@ -156,10 +156,10 @@ CastLoop truncating_loop_for(DType from, DType to) {
                              []<class To>() -> CastLoop { return &truncating_loop<double, To>; });
 }
 
-// Floats of eight bits and other floats; as in TensorFlow, nothing else becomes one of them.
+// Floats of eight bits become every number; as in TensorFlow, only other floats become one of them.
 template <class Eight>
 CastLoop loop_from_float8(DType to) {
-  return cpu::pick<CastLoop>(cpu::Floating(), to,
+  return cpu::pick<CastLoop>(Castable(), to,
                              []<class To>() -> CastLoop { return &cast_loop<Eight, To>; });
 }
 template <class Eight>
@@ -179,6 +179,37 @@ CastLoop float8_loop_for(DType from, DType to) {
   return nullptr;
 }
 
+// The lower four bits, as far as they go in a byte: of int4 the highest one is the sign.
+template <class From, DType kTo>
+void cast_to_four_bits(const void* from, void* to, int64_t count) {
+  const From* x = static_cast<const From*>(from);
+  uint8_t* y = static_cast<uint8_t*>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    const int low = static_cast<int>(static_cast<uint8_t>(x[i]) & 15u);
+    y[i] = static_cast<uint8_t>(kTo == DType::i4 && low > 7 ? low - 16 : low);
+  }
+}
+template <DType kTo>
+CastLoop loop_to_four_bits(DType from) {
+  return cpu::pick<CastLoop>(cpu::Integers(), from, []<class From>() -> CastLoop {
+    return &cast_to_four_bits<From, kTo>;
+  });
+}
+
+// Integers of four bits lie in a byte each. As in TensorFlow, they come from integers and become
+// such, nothing else.
+CastLoop four_bits_loop_for(DType from, DType to) {
+  const auto stored = [](DType dtype) {
+    return dtype == DType::i4 ? DType::i8 : dtype == DType::u4 ? DType::u8 : dtype;
+  };
+  if (to == DType::i4) return loop_to_four_bits<DType::i4>(stored(from));
+  if (to == DType::u4) return loop_to_four_bits<DType::u4>(stored(from));
+  if (stored(from) == from) return nullptr;
+  // What becomes one of four bits is an integer.
+  const bool is_integer = loop_to_four_bits<DType::u4>(to) != nullptr;
+  return is_integer ? cast_loop_for(stored(from), to) : nullptr;
+}
+
 // The same bytes as a tensor of another type and shape that they fit.
 Result<Tensor> seen_as(DType dtype, const Shape& shape, const Tensor& bytes) {
   const auto offset = static_cast<size_t>(static_cast<const char*>(bytes.data()) -
@@ -195,6 +226,7 @@ struct BoundCast {
     CastLoop loop = truncates ? truncating_loop_for(from, to) : nullptr;
     if (loop == nullptr) loop = cast_loop_for(from, to);
     if (loop == nullptr) loop = float8_loop_for(from, to);
+    if (loop == nullptr) loop = four_bits_loop_for(from, to);
     if (loop != nullptr) return loop;
     return unimplemented("Cast ", dtype_name(spec.inputs[0].dtype), " to ",
                          dtype_name(spec.outputs[0].dtype), " is not supported");

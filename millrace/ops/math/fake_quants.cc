@@ -52,8 +52,9 @@ struct NudgedRange {
   }
 };
 
+// Of attributes; a range that comes as tensors may be any, as in TensorFlow.
 Status check_fake_range(float min, float max) {
-  if (min < max || (min == 0 && max == 0)) return {};
+  if (min < max) return {};
   return invalid("min has to be smaller than max, was: ", min, " >= ", max);
 }
 
@@ -81,7 +82,6 @@ Status each_range(const Tensor& inputs, std::span<const float> min, std::span<co
   const int64_t rows = inputs.num_elements() / channels;
   for (int64_t channel = 0; channel < channels; ++channel) {
     const auto at = static_cast<size_t>(channel);
-    MR_TRY(check_fake_range(min[at], max[at]));
     const NudgedRange range(min[at], max[at], bits);
     const bool is_nothing = min[at] == 0 && max[at] == 0;
     for (int64_t row = 0; row < rows; ++row)
@@ -106,6 +106,7 @@ Result<Tensor> fake_quantized(KernelContext& context, const Tensor& inputs,
 }
 
 Result<Tensor> fake_quant_args(KernelContext& context, const FakeBits& bits, float min, float max) {
+  MR_TRY(check_fake_range(min, max));
   return fake_quantized(context, context.input(0), {&min, 1}, {&max, 1}, bits);
 }
 
@@ -154,6 +155,7 @@ Result<FakeGradients> fake_gradients(KernelContext& context, std::span<const flo
 
 Result<Tensor> fake_quant_args_gradient(KernelContext& context, const FakeBits& bits, float min,
                                         float max) {
+  MR_TRY(check_fake_range(min, max));
   MR_ASSIGN(const FakeGradients made,
             fake_gradients(context, {&min, 1}, {&max, 1}, Shape{1}, bits));
   return made.inputs;

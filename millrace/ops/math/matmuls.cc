@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-class ProductKernel final : public Kernel {
+class ProductKernel : public Kernel {
  public:
   ProductKernel(Side a, Side b, ProductLoop loop) : multiplier_(a, b, loop) {}
   Status run(KernelContext& context) override {
@@ -19,6 +19,30 @@ class ProductKernel final : public Kernel {
 
  private:
   const Multiplier multiplier_;
+};
+
+// Of BatchMatMul's first version, whose axes before the matrices do not broadcast.
+Status check_same_batches(const PartialShape& x, const PartialShape& y) {
+  if (!x.has_rank() || !y.has_rank() || x.rank() < 2 || y.rank() < 2) return {};
+  const auto batches = [](const PartialShape& shape) {
+    const auto dims = shape.dims();
+    return PartialShape::create({dims.begin(), dims.end() - 2});
+  };
+  MR_ASSIGN(const PartialShape of_x, batches(x));
+  MR_ASSIGN(const PartialShape of_y, batches(y));
+  if (of_x.merge(of_y).ok()) return {};
+  return invalid(
+      "x is ", x.to_string(), " and y is ", y.to_string(),
+      "; the axes before their matrices must be the same. BatchMatMulV2 broadcasts them");
+}
+
+class SameBatchesKernel final : public ProductKernel {
+ public:
+  using ProductKernel::ProductKernel;
+  Status run(KernelContext& context) override {
+    MR_TRY(check_same_batches(context.input(0).shape(), context.input(1).shape()));
+    return ProductKernel::run(context);
+  }
 };
 
 Result<Side> side_of(const AttrView& attrs, std::string_view attr, Side turned) {
@@ -41,10 +65,10 @@ struct BoundSide {
   Result<Side> read(const KernelSpec& spec) const { return side_of(spec.attrs, attr, turned); }
 };
 
+template <class Product = ProductKernel>
 KernelFactory product_kernel(Naming naming) {
-  return kernel_from<ProductKernel>(BoundSide{naming.a, naming.turned},
-                                    BoundSide{naming.b, naming.turned},
-                                    cpu::LoopFor{product_loop_for});
+  return kernel_from<Product>(BoundSide{naming.a, naming.turned},
+                              BoundSide{naming.b, naming.turned}, cpu::LoopFor{product_loop_for});
 }
 
 InferFn infer_product(Naming naming) {
@@ -93,7 +117,7 @@ Result<Tensor> product_of_types(KernelContext& context, Side a_side, Side b_side
 
 constexpr std::string_view kBatchDoc =
     "The products of the matrices in the last two axes, either of which may be replaced by its "
-    "adjoint first; the other axes broadcast";
+    "adjoint first; the other axes ";
 constexpr std::string_view kAdjoints =
     "adj_x: bool = false, adj_y: bool = false, grad_x: bool = false, grad_y: bool = false";
 
@@ -104,7 +128,8 @@ Status register_batch_matmul_of_types(OpRegistry& ops) {
       "{bfloat16, half, float, double, int16, int32, int64, complex64, complex128}";
   return ops.add({
       .name = "BatchMatMulV3",
-      .doc = str_cat(kBatchDoc, ". Operands of another type than the product are cast to it."),
+      .doc = str_cat(kBatchDoc,
+                     "broadcast. Operands of another type than the product are cast to it."),
       .signature = str_cat("x: Ta, y: Tb -> output: Tout | Ta: ", kOperands, ", Tb: ", kOperands,
                            ", Tout: ", kProducts, ", ", kAdjoints),
       .infer = infer_product(kBatchMatMul),
@@ -154,19 +179,31 @@ Status register_matmuls(OpRegistry& ops) {
                    "[[1 3] [2 4]], [[5 6]] -> [[17] [39]] | transpose_a = true, transpose_b = true",
                    "[[1] [2] [3] [4] [5]], [[2 1]] -> [[2 1] [4 2] [6 3] [8 4] [10 5]]"},
   }));
-  // The first version lacks the small integers.
-  const std::pair<const char*, const char*> versions[] = {
-      {"BatchMatMul", "{bfloat16, half, float, double, int32, int64, complex64, complex128}"},
-      {"BatchMatMulV2",
+  // The first version lacks the small integers, and does not broadcast.
+  struct Version {
+    const char *name, *batches, *types;
+    InferFn infer;
+    KernelFactory kernel;
+  };
+  const InferFn infer_same_batches = [](InferContext& context) -> Status {
+    MR_TRY(check_same_batches(context.input(0), context.input(1)));
+    return infer_product(kBatchMatMul)(context);
+  };
+  const Version versions[] = {
+      {"BatchMatMul", "are the same",
+       "{bfloat16, half, float, double, int32, int64, complex64, complex128}", infer_same_batches,
+       product_kernel<SameBatchesKernel>(kBatchMatMul)},
+      {"BatchMatMulV2", "broadcast",
        "{bfloat16, half, float, double, int16, int32, int64, uint8, uint16, "
-       "uint32, uint64, complex64, complex128}"}};
-  for (const auto& [name, types] : versions) {
+       "uint32, uint64, complex64, complex128}",
+       infer_product(kBatchMatMul), product_kernel(kBatchMatMul)}};
+  for (const auto& [name, batches, types, infer, kernel] : versions) {
     MR_TRY(ops.add({
         .name = name,
-        .doc = str_cat(kBatchDoc, "."),
+        .doc = str_cat(kBatchDoc, batches, "."),
         .signature = str_cat("x: T, y: T -> output: T | T: ", types, ", ", kAdjoints),
-        .infer = infer_product(kBatchMatMul),
-        .cpu = product_kernel(kBatchMatMul),
+        .infer = infer,
+        .cpu = kernel,
         .grad = grad::batch_matmul,
         .cost = Cost::heavy,
         .examples = {"[[[1 2]] [[3 4]]], [[[5] [6]]] -> [[[17]] [[39]]]",

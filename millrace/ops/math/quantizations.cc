@@ -45,6 +45,10 @@ struct BoundQuantizeHow {
       MR_ASSIGN(how.least_range, spec.attrs.real("ensure_minimum_range"));
       how.ties_to_even = rounding == "HALF_TO_EVEN";
     }
+    if (spec.outputs[0].dtype == DType::bf16 && how.mode != QuantizeMode::min_combined) {
+      return invalid("When output type is bfloat16, mode must be 'MIN_COMBINED', but is '", mode,
+                     "'");
+    }
     if (how.axis < -1) return invalid("axis should be at least -1, got ", how.axis);
     if (how.ties_to_even && how.mode != QuantizeMode::scaled) {
       return invalid("Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '",

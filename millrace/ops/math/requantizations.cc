@@ -1,6 +1,7 @@
 // Part of families.h: register_requantizations.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -95,25 +96,35 @@ RequantizeLoop requantize_loop_from(DType to) {
 // --- what of a range is used ---
 
 using UsedLoop = Result<QuantizedRange> (*)(const Tensor& from, QuantizedRange range,
-                                            bool with_zero, CancelProbe probe);
+                                            CancelProbe probe);
 
-// The floats of the least and the largest number that there are, not above 0; of no numbers, or
-// where wanted, those of 0, too.
+// One number's float, by doubles: more exact than FromQuantized, as TensorFlow reads single ones.
 template <class Q>
-Result<QuantizedRange> used_range(const Tensor& from, QuantizedRange range, bool with_zero,
-                                  CancelProbe probe) {
+float float_of(Q number, QuantizedRange range) {
+  if (range.min == range.max) return range.min;
+  const double adjusted =
+      static_cast<double>(range.max - range.min) * ((kSteps<Q> + 1) / kSteps<Q>);
+  const double scale = adjusted / (kSteps<Q> + 1);
+  const auto narrow = static_cast<float>(scale);
+  const float first = std::round(range.min / narrow) * narrow;
+  const double steps = static_cast<double>(number) - static_cast<double>(kLeastStep<Q>);
+  return static_cast<float>(static_cast<double>(first) + steps * scale);
+}
+
+// The floats of the least number that there is, or 0 if that is less, and of the largest. Of no
+// numbers they are, as in TensorFlow, those of the type's largest and of its least.
+template <class Q>
+Result<QuantizedRange> used_range(const Tensor& from, QuantizedRange range, CancelProbe probe) {
   const std::span numbers(static_cast<const Q*>(from.data()),
                           static_cast<size_t>(from.num_elements()));
-  Q least = 0, most = 0;
-  if (!with_zero && !numbers.empty()) least = most = numbers[0];
+  Q least = std::numeric_limits<Q>::max(), most = std::numeric_limits<Q>::lowest();
   MR_TRY(probe.in_pieces(from.num_elements(), [&](int64_t begin, int64_t count) {
     for (int64_t i = begin; i < begin + count; ++i) {
       least = std::min(least, numbers[static_cast<size_t>(i)]);
       most = std::max(most, numbers[static_cast<size_t>(i)]);
     }
   }));
-  const FromQuantized<Q> read(range);
-  return QuantizedRange{std::min(0.f, read(least)), read(most)};
+  return QuantizedRange{std::min(0.f, float_of(least, range)), float_of(most, range)};
 }
 
 struct RequantizeLoops {
@@ -170,15 +181,13 @@ Status requantize(KernelContext& context, const RequantizeLoops& loops) {
 
 Status shrink_range(KernelContext& context, const RequantizeLoops& loops) {
   MR_ASSIGN(const QuantizedRange from, input_range(context));
-  MR_ASSIGN(const QuantizedRange used,
-            loops.used(context.input(0), from, false, CancelProbe(context)));
+  MR_ASSIGN(const QuantizedRange used, loops.used(context.input(0), from, CancelProbe(context)));
   return requantized(context, loops, from, used);
 }
 
 Status tell_used_range(KernelContext& context, const RequantizeLoops& loops) {
   MR_ASSIGN(const QuantizedRange from, input_range(context));
-  MR_ASSIGN(const QuantizedRange used,
-            loops.used(context.input(0), from, true, CancelProbe(context)));
+  MR_ASSIGN(const QuantizedRange used, loops.used(context.input(0), from, CancelProbe(context)));
   set_range(context, 0, used);
   return {};
 }
@@ -229,7 +238,7 @@ Status register_requantizations(OpRegistry& ops) {
   }));
   return ops.add({
       .name = "RequantizationRange",
-      .doc = "What numbers of a quantized type use of their range, and 0.",
+      .doc = "What numbers of a quantized type use of their range; its lower end is not above 0.",
       .signature = str_cat(input, " -> output_min: float, output_max: float | Tinput: ", kTypes),
       .infer = infer_requantized,
       .cpu = kernel_with(tell_used_range, BoundRequantize()),

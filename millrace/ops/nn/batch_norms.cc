@@ -140,6 +140,13 @@ Status batch_norm(KernelContext& context, const Normalising& how) {
     MR_ASSIGN(told.variance,
               moved(vectors[3], by.variance, how.factor, rows > 1 ? rows / (rows - 1) : 1));
   }
+  if (x.rows == 0) {
+    // As TensorFlow tells of no images, in training or not.
+    MR_ASSIGN(told.mean, filled_vector(x.channels, std::numeric_limits<float>::quiet_NaN()));
+    told.variance = told.mean;
+    MR_ASSIGN(by.mean, Tensor::zeros(DType::f32, {x.channels}));
+    by.variance = by.mean;
+  }
   MR_TRY(set_vector(context, 1, told.mean));
   MR_TRY(set_vector(context, 2, told.variance));
   MR_TRY(set_vector(context, 3, by.mean));

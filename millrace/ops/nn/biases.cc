@@ -102,15 +102,17 @@ Result<Tensor> bias_add_grad(KernelContext& context, ChannelSums loop, const std
 
 // --- shapes ---
 
-Status check_has_channels(const InferContext& context) {
+// Where channels come first TensorFlow asks for axes behind them, though its kernels do not.
+Status check_has_channels(const InferContext& context, std::string_view format) {
   const PartialShape& value = context.input(0);
-  if (!value.has_rank() || value.rank() >= 2) return {};
-  return invalid("input 0 of ", context.attrs().op().name, " must be at least 2D, not ",
-                 value.to_string());
+  const int least = format == "NCHW" ? 3 : 2;
+  if (!value.has_rank() || value.rank() >= least) return {};
+  return invalid("input 0 of ", context.attrs().op().name, " must be at least ", least,
+                 "D if its data_format is ", format, ", not ", value.to_string());
 }
 
 Status infer_bias_add_as(InferContext& context, std::string_view format) {
-  MR_TRY(check_has_channels(context));
+  MR_TRY(check_has_channels(context, format));
   MR_ASSIGN(const PartialShape bias, context.input_of_rank(1, 1));
   const PartialShape& value = context.input(0);
   if (!value.has_rank()) return {};
@@ -130,7 +132,7 @@ Status infer_bias_add_v1(InferContext& context) { return infer_bias_add_as(conte
 
 Status infer_bias_add_grad(InferContext& context) {
   MR_ASSIGN(const std::string format, context.attrs().string("data_format"));
-  MR_TRY(check_has_channels(context));
+  MR_TRY(check_has_channels(context, format));
   const PartialShape& value = context.input(0);
   context.set_output(0, value.has_rank()
                             ? PartialShape{value.dim(channel_axis(format, value.rank()))}

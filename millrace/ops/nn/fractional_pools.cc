@@ -53,6 +53,7 @@ struct Ratio {
     const float parts = std::floor(static_cast<float>(length) / by_axis[static_cast<size_t>(axis)]);
     return std::min(static_cast<int64_t>(parts), length);
   }
+  bool leaves_batch_and_channels() const { return by_axis[0] == 1 && by_axis[3] == 1; }
   Status check(int axis, int64_t length) const {
     const float ratio = by_axis[static_cast<size_t>(axis)];
     if (static_cast<float>(length) >= ratio) return {};
@@ -61,17 +62,13 @@ struct Ratio {
   }
 };
 
-Result<Ratio> ratio_of(const AttrView& attrs, std::string_view kind) {
+Result<Ratio> ratio_of(const AttrView& attrs) {
   const AttrValue* const value = attrs.find("pooling_ratio");
   const auto* const ratios = value == nullptr ? nullptr : value->as_list_of<float>();
   if (ratios == nullptr || ratios->size() != 4)
     return invalid("pooling_ratio field must specify 4 dimensions");
   for (const float ratio : *ratios) {
     if (!(ratio >= 1)) return invalid("pooling_ratio cannot be smaller than 1, got: ", ratio);
-  }
-  if (ratios->front() != 1 || ratios->back() != 1) {
-    return unimplemented("Fractional ", kind,
-                         " pooling is not yet supported on the batch nor channel dimension.");
   }
   return Ratio{{(*ratios)[0], (*ratios)[1], (*ratios)[2], (*ratios)[3]}};
 }
@@ -135,7 +132,11 @@ constexpr PoolKind kAverage = {"average", &means_for};
 
 KernelFactory fractional_pool(PoolKind kind) {
   return [kind](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const Ratio ratio, ratio_of(spec.attrs, kind.word));
+    MR_ASSIGN(const Ratio ratio, ratio_of(spec.attrs));
+    if (!ratio.leaves_batch_and_channels()) {
+      return unimplemented("Fractional ", kind.word,
+                           " pooling is not yet supported on the batch nor channel dimension.");
+    }
     MR_ASSIGN(const bool regular, spec.attrs.boolean("pseudo_random"));
     MR_ASSIGN(const bool overlapping, spec.attrs.boolean("overlapping"));
     MR_ASSIGN(const bool deterministic, spec.attrs.boolean("deterministic"));
@@ -156,22 +157,22 @@ KernelFactory fractional_pool(PoolKind kind) {
   };
 }
 
-InferFn infer_fractional_pool(PoolKind kind) {
-  return [kind](InferContext& context) -> Status {
-    MR_ASSIGN(const Ratio ratio, ratio_of(context.attrs(), kind.word));
-    MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
-    std::vector<int64_t> dims;
-    for (int axis = 0; axis < 4; ++axis) {
-      const int64_t length = images.dim(axis);
-      if (length != kUnknownDim) MR_TRY(ratio.check(axis, length));
-      dims.push_back(length == kUnknownDim ? kUnknownDim : ratio.pooled(axis, length));
-    }
-    for (const int axis : {1, 2}) {
-      const int64_t parts = dims[static_cast<size_t>(axis)];
-      context.set_output(axis, PartialShape{parts == kUnknownDim ? kUnknownDim : parts + 1});
-    }
-    return context.set_output(0, PartialShape::create(dims));
-  };
+// That only rows and columns are pooled is found where it is run, as in TensorFlow.
+Status infer_fractional_pool(InferContext& context) {
+  MR_ASSIGN(const Ratio ratio, ratio_of(context.attrs()));
+  MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
+  std::vector<int64_t> dims;
+  for (int axis = 0; axis < 4; ++axis) {
+    const int64_t length = images.dim(axis);
+    if (length != kUnknownDim && ratio.leaves_batch_and_channels())
+      MR_TRY(ratio.check(axis, length));
+    dims.push_back(length == kUnknownDim ? kUnknownDim : ratio.pooled(axis, length));
+  }
+  for (const int axis : {1, 2}) {
+    const int64_t parts = dims[static_cast<size_t>(axis)];
+    context.set_output(axis, PartialShape{parts == kUnknownDim ? kUnknownDim : parts + 1});
+  }
+  return context.set_output(0, PartialShape::create(dims));
 }
 
 std::string pool_signature() {
@@ -199,7 +200,7 @@ Status register_fractional_pools(OpRegistry& ops) {
       .name = "FractionalMaxPool",
       .doc = str_cat("The largest elements", kDoc),
       .signature = pool_signature(),
-      .infer = infer_fractional_pool(kMax),
+      .infer = infer_fractional_pool,
       .cpu = fractional_pool(kMax),
       .grad = grad::fractional_max_pool,
       .foldable = false,
@@ -209,7 +210,7 @@ Status register_fractional_pools(OpRegistry& ops) {
       .name = "FractionalAvgPool",
       .doc = str_cat("The means", kDoc),
       .signature = pool_signature(),
-      .infer = infer_fractional_pool(kAverage),
+      .infer = infer_fractional_pool,
       .cpu = fractional_pool(kAverage),
       .grad = grad::fractional_avg_pool,
       .foldable = false,

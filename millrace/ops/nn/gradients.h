@@ -54,6 +54,7 @@ Status fractional_max_pool(GradContext& g);
 Status fractional_avg_pool(GradContext& g);
 Status volume_max_pool(GradContext& g);
 Status volume_max_pool_grad(GradContext& g);
+Status volume_max_pool_grad_grad(GradContext& g);
 Status volume_average_pool(GradContext& g);
 Status volume_average_pool_grad(GradContext& g);
 

@@ -359,7 +359,7 @@ Status add_volume_max_pools(OpRegistry& ops) {
                            "T: real"),
       .infer = infer_as_output,
       .cpu = moving_kernel(max_pool_grad_grad, false),
-      .not_differentiable = "its gradient would be MaxPool3DGrad, which takes fewer types",
+      .grad = grad::volume_max_pool_grad_grad,
       .cost = Cost::heavy,
       .examples = {volumes +
                    ", [[[[[4] [5]]]]], [[[[[1] [2] [3]]] [[[4] [5] [6]]]]] -> [[[[[5] "

@@ -107,6 +107,21 @@ Status volume_max_pool(GradContext& g) {
   return {};
 }
 Status volume_max_pool_grad(GradContext& g) { return of_chosen(g, "MaxPool3DGradGrad"); }
+Status volume_max_pool_grad_grad(GradContext& g) {
+  if (g.dtype(g.input(2)) != DType::f64) return of_chosen(g, "MaxPool3DGrad");
+  // Which takes no doubles.
+  const auto cast = [&](Endpoint of, DType from, DType to) {
+    return g.add("Cast", {of}, {{"SrcT", from}, {"DstT", to}});
+  };
+  if (g.is_needed(2)) {
+    std::vector<Endpoint> inputs = {g.input(0), g.input(1), g.grad()};
+    for (Endpoint& input : inputs) input = cast(input, DType::f64, DType::f32);
+    const Endpoint made = g.add("MaxPool3DGrad", inputs, windows_of(g));
+    g.set_input_grad(2, cast(made, DType::f32, DType::f64));
+  }
+  set_unmoved(g, {0, 1});
+  return {};
+}
 
 Status max_pool_with_argmax(GradContext& g) {
   const Attrs attrs = windows_of(g);

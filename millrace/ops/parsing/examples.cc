@@ -133,7 +133,13 @@ class ParseBatchKernel final : public Kernel {
     if (serialized.shape().is_scalar() && has_vectors_) {
       CancelProbe probe(context);
       MR_ASSIGN(ParsedExamples one, parser.parse_one(serialized.item<std::string>(), probe));
-      return set_parsed(context, std::move(one), node_.split_types, false).status();
+      MR_ASSIGN(int end, set_parsed(context, std::move(one), node_.split_types, false));
+      // One example alone has no rows, and its ragged features no splits.
+      for (size_t i = node_.split_types.size(); i-- > 0;) {
+        MR_ASSIGN(Tensor none, Tensor::allocate(node_.split_types[i], {0}));
+        context.set_output(--end, std::move(none));
+      }
+      return {};
     }
     if (serialized.shape().rank() != 1) {
       return invalid("Expected serialized to be a vector, got shape: ",

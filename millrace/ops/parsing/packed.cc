@@ -86,10 +86,11 @@ class TextFile final : public ReadableFile {
   const std::string_view text_;
 };
 
+// As in TensorFlow, of what is cut off there is as much as unpacks.
 // Memory is that of what unpacks, at most some thousand times the packed bytes.
 Result<std::string> unpacked(const std::string& packed, io::Packing packing, CancelProbe& probe) {
   if (packing == io::Packing::none) return packed;
-  const auto source = io::bytes_of(std::make_unique<TextFile>(packed), packing);
+  const auto source = io::bytes_of(std::make_unique<TextFile>(packed), packing, io::CutOff::ends);
   std::string whole;
   std::vector<char> piece(1 << 16);
   for (size_t count = piece.size(); count == piece.size();) {

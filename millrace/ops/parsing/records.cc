@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/charconv.h"
 #include "absl/strings/escaping.h"
@@ -77,14 +78,22 @@ struct CsvFormat {
   bool has_quotes = true;
   std::string missing;
   std::vector<int64_t> columns;  // none: all
+
+  // Whether nobody asks for what stands behind so many fields.
+  bool is_enough(size_t fields) const {
+    return !columns.empty() && std::cmp_greater(fields, columns.back());
+  }
 };
 
 // The fields of one record, as RFC 4180 has them: those in quotes may hold what parts fields, and
-// quotes that are doubled.
+// quotes that are doubled. Ends of lines are left out where a field begins, and nowhere else.
 Status cut_record(const CsvFormat& format, std::string_view record,
                   std::vector<std::string>& fields) {
   fields.clear();
-  for (size_t at = 0;;) {
+  size_t at = 0;
+  for (;;) {
+    while (at < record.size() && (record[at] == '\n' || record[at] == '\r')) ++at;
+    if (at >= record.size()) break;
     std::string field;
     if (format.has_quotes && at < record.size() && record[at] == '"') {
       for (++at;; ++at) {
@@ -104,16 +113,18 @@ Status cut_record(const CsvFormat& format, std::string_view record,
     } else {
       while (at < record.size() && record[at] != format.delimiter) {
         const char c = record[at++];
-        if (format.has_quotes && (c == '"' || c == '\n' || c == '\r')) {
+        if ((format.has_quotes && c == '"') || c == '\n' || c == '\r') {
           return invalid("Unquoted fields cannot have quotes/CRLFs inside; see use_quote_delim");
         }
         field.push_back(c);
       }
     }
     fields.push_back(std::move(field));
-    if (at >= record.size()) return {};
+    if (format.is_enough(fields.size())) return {};
     ++at;
   }
+  if (record.ends_with(format.delimiter)) fields.emplace_back();
+  return {};
 }
 
 template <class T>
@@ -271,7 +282,7 @@ Result<Tensor> parse_tensor(KernelContext& context) {
 }
 
 Result<Tensor> serialize_tensor(KernelContext& context) {
-  return Tensor::scalar(wire::encode_tensor_bytes(context.input(0)));
+  return Tensor::scalar(wire::encode_tensor_proto(context.input(0)));
 }
 
 }  // namespace

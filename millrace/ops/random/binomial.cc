@@ -130,19 +130,24 @@ bool ends_with(const Shape& shape, const Shape& end) {
 
 }  // namespace
 
-Result<Tensor> draw_binomial(KernelContext& context, const Shape& shape, const Tensor& counts,
-                             const Tensor& probs, PhiloxBlocks blocks) {
+Result<Shape> binomial_batch(const Shape& shape, const Tensor& counts, const Tensor& probs) {
   const auto batch = broadcast_shapes(counts.shape(), probs.shape());
   if (!batch.ok()) {
     return invalid("counts and probs must have compatible batch dimensions: ",
                    counts.shape().to_string(), " vs. ", probs.shape().to_string());
   }
   if (!ends_with(shape, *batch)) return invalid("Shape passed in must end with broadcasted shape.");
+  return *batch;
+}
+
+Result<Tensor> draw_binomial(KernelContext& context, const Shape& shape, const Tensor& counts,
+                             const Tensor& probs, PhiloxBlocks blocks) {
+  MR_ASSIGN(const Shape batch, binomial_batch(shape, counts, probs));
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
   if (output.num_elements() == 0) return output;
   const FillBinomial fill = cpu::pick<FillBinomial>(
       SampleTypes(), counts.dtype(), []<class T>() -> FillBinomial { return &fill_binomial<T>; });
-  MR_TRY(fill(counts, probs, *batch, blocks, output, CancelProbe(context)));
+  MR_TRY(fill(counts, probs, batch, blocks, output, CancelProbe(context)));
   return output;
 }
 

@@ -6,6 +6,10 @@
 
 namespace millrace {
 
+// What counts and probs broadcast to, with which `shape` must end.
+// Errors: INVALID_ARGUMENT for shapes that do not fit.
+Result<Shape> binomial_batch(const Shape& shape, const Tensor& counts, const Tensor& probs);
+
 // Samples of `dtype` of the wanted shape, which must end with what counts and probs, of one type,
 // broadcast to; an element has blocks of its own.
 // Errors: INVALID_ARGUMENT for shapes that do not fit; CANCELLED.

@@ -65,7 +65,8 @@ double draw_frequent(double rate, double most, ElementNumbers& numbers, CancelPr
 }
 
 double draw_poisson(double rate, double most, ElementNumbers& numbers, CancelProbe& probe) {
-  if (!std::isfinite(rate) || rate < 0) return kNotDefined;
+  if (!std::isfinite(rate)) return kNotDefined;
+  if (rate < 0) return 0;
   return rate < 10 ? draw_rare(rate, most, numbers) : draw_frequent(rate, most, numbers, probe);
 }
 

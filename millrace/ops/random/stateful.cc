@@ -22,14 +22,17 @@ constexpr int64_t kPhiloxState = 1, kThreeFry = 2, kAnyState = 3;
 // other ways need more.
 constexpr int64_t kStateSize = 3;
 
-Status check_algorithm(const Tensor& algorithm) {
+// Which of them an op knows.
+enum class Known : uint8_t { all, philox };
+
+Result<int64_t> read_algorithm(const Tensor& algorithm, Known known) {
   if (!algorithm.shape().is_scalar())
     return invalid("input 1 (0-based) must have shape [], not ", algorithm.shape().to_string());
   MR_ASSIGN(const int64_t asked, read_integer(algorithm, "algorithm"));
-  if (asked == kPhiloxState || asked == kAnyState) return {};
-  if (asked == kThreeFry)
-    return unimplemented("Non-XLA devices don't support the ThreeFry algorithm.");
-  return invalid("Unsupported algorithm id: ", asked);
+  const bool is_known =
+      known == Known::all ? asked >= kPhiloxState && asked <= kAnyState : asked == kPhiloxState;
+  if (!is_known) return invalid("Unsupported algorithm id: ", asked);
+  return asked;
 }
 
 PhiloxBlocks blocks_of_state(std::span<const int64_t> state) {
@@ -46,13 +49,19 @@ int64_t joined(uint32_t low, uint32_t high) {
 // The generator that a variable is: takes its blocks one after another.
 class GeneratorState {
  public:
-  // The blocks as they are; the state moves on as if `numbers` were drawn.
-  Result<PhiloxBlocks> take(KernelContext& context, uint64_t numbers) {
+  // The blocks as they are; the state moves on as if `numbers` were drawn. Input 1 is the
+  // algorithm.
+  Result<PhiloxBlocks> take(KernelContext& context, uint64_t numbers, Known known = Known::all) {
     std::array<int64_t, kStateSize> state{};
+    // As TensorFlow's ops do: those that know one only look at it last.
+    if (known == Known::all) MR_TRY(read_algorithm(context.input(1), known).status());
     MR_TRY(variable_.change(context, DType::i64, [&](Tensor& held) -> Status {
       if (held.shape().rank() != 1) {
         return invalid("RNG state must have one and only one dimension, not ", held.shape().rank());
       }
+      MR_ASSIGN(const int64_t algorithm, read_algorithm(context.input(1), known));
+      if (algorithm == kThreeFry)
+        return unimplemented("Non-XLA devices don't support the ThreeFry algorithm.");
       if (held.num_elements() < kStateSize) {
         return invalid("For the Philox algorithm, the size of state must be at least ", kStateSize,
                        "; got ", held.num_elements());
@@ -81,7 +90,6 @@ class GeneratorState {
 class StatefulKernel : public Kernel {
  public:
   Status run(KernelContext& context) final {
-    MR_TRY(check_algorithm(context.input(1)));
     MR_ASSIGN(const Shape shape, read_shape(context.input(2), "shape"));
     return context.set_output(0, draw(context, shape));
   }
@@ -138,14 +146,18 @@ class StatefulIntegers final : public StatefulKernel {
   }
 };
 
-// TensorFlow leaves the state of the generator as it is.
 class StatefulBinomial final : public StatefulKernel {
  public:
   explicit StatefulBinomial(const KernelSpec&) {}
 
  protected:
   Result<Tensor> draw(KernelContext& context, const Shape& shape) override {
-    MR_ASSIGN(const PhiloxBlocks blocks, state().take(context, 0));
+    MR_ASSIGN(const Shape batch, binomial_batch(shape, context.input(3), context.input(4)));
+    const auto batches = static_cast<uint64_t>(batch.num_elements());
+    const uint64_t each = batches == 0 ? 0 : static_cast<uint64_t>(shape.num_elements()) / batches;
+    // TensorFlow's reckoning of what the trials need.
+    const uint64_t numbers = batches * 2 * 100 * (each + 3) / 4;
+    MR_ASSIGN(const PhiloxBlocks blocks, state().take(context, numbers, Known::philox));
     return draw_binomial(context, shape, context.input(3), context.input(4), blocks);
   }
 };
@@ -165,7 +177,6 @@ class SkipKernel final : public Kernel {
  public:
   explicit SkipKernel(const KernelSpec&) {}
   Status run(KernelContext& context) override {
-    MR_TRY(check_algorithm(context.input(1)));
     const Tensor& delta = context.input(2);
     if (!delta.shape().is_scalar())
       return invalid("input 2 (0-based) must have shape [], not ", delta.shape().to_string());

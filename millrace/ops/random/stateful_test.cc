@@ -71,12 +71,15 @@ TEST_CASE("a generator's state gives TensorFlow's numbers, and moves on by 256 b
   CHECK(f.state() == state(773));
 }
 
-TEST_CASE("binomial numbers are TensorFlow's, and leave the state as it is") {
+TEST_CASE("binomial numbers are TensorFlow's, and move the state on by many") {
   Generator g;
   const Tensor p = Tensor::scalar(0.3f);
   CHECK(g.draw("StatefulRandomBinomial", DType::i64, {Tensor::scalar(10.f), p}).value() ==
         Tensor::vector<int64_t>({5, 3, 6}));
-  CHECK(g.state() == state(5));
+  CHECK(g.state() == state(5 + 256 * 300));
+  CHECK(g.draw("StatefulRandomBinomial", DType::i64, {Tensor::scalar(10.f), p}, 3)
+            .status()
+            .message() == "Unsupported algorithm id: 3");
 }
 
 TEST_CASE("skipping moves the state on, and drawing nothing does not") {

@@ -100,6 +100,12 @@ Result<std::string> Reader::saved() const {
 }
 
 Status Reader::restore(const std::string& state) {
+  const Status restored = try_restore(state);
+  if (!restored.ok()) reset();
+  return restored;
+}
+
+Status Reader::try_restore(const std::string& state) {
   if (!spec_.has_state) return unimplemented("Reader RestoreState");
   ReaderCounts counts;
   std::string work;

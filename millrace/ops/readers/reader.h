@@ -45,14 +45,17 @@ class Reader final : public Resource {
   // Answers OK once it is the caller's turn, who then owes a ReaderTurn.
   void wait_for_turn(Cancellation* cancellation, Done<void> done);
 
-  // The next five are for whose turn it is.
+  // The next six are for whose turn it is.
   bool has_work() const { return next_work_.has_value() || current_ != nullptr; }
   void give_work(std::string work) { next_work_ = std::move(work); }
+  // When there is no work to be given: the last one is then forgotten.
+  void forget_work() { work_.clear(); }
   // Up to `wanted` records of the work, which it opens first if it has not begun. None of them: the
   // work is done. Looks at `is_abandoned` after each.
   Result<ReadRecords> read(Files& files, size_t wanted, const std::atomic<bool>& is_abandoned);
   void reset();
-  // Errors: UNIMPLEMENTED unless has_state; INVALID_ARGUMENT for what no reader saved.
+  // Errors: UNIMPLEMENTED unless has_state; INVALID_ARGUMENT for what no reader saved. A reader
+  // that can't be restored begins anew.
   Result<std::string> saved() const;
   Status restore(const std::string& state);
 
@@ -68,6 +71,7 @@ class Reader final : public Resource {
   };
 
   Status open_next(Files& files);
+  Status try_restore(const std::string& state);
   void finish_work();
 
   const ReaderSpec spec_;

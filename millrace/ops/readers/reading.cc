@@ -32,7 +32,10 @@ void Reading::go_on() {
   queue_->dequeue(
       context_.step().cancellation,
       Done<QueueElement>([self = shared_from_this()](const Result<QueueElement>& element) {
-        if (!element.ok()) return self->finish(element.status());
+        if (!element.ok()) {
+          self->reader_->forget_work();
+          return self->finish(element.status());
+        }
         Result<std::string> work = work_of(*element);
         if (!work.ok()) return self->finish(work.status());
         self->reader_->give_work(*std::move(work));

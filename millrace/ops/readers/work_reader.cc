@@ -52,21 +52,23 @@ class WorkRecords final : public WorkReader {
   io::RecordReader records_;
 };
 
+// Opens the file when it is read: one that is not there is tried again, as in TensorFlow.
 class WholeFile final : public WorkReader {
  public:
-  WholeFile(std::string work, std::unique_ptr<io::ByteSource> bytes)
-      : work_(std::move(work)), bytes_(std::move(bytes)) {}
+  WholeFile(std::string work, Files& files) : work_(std::move(work)), files_(files) {}
 
   Result<Found> next(std::string* key, std::string* value) override {
+    MR_ASSIGN(auto file, files_.open(work_));
+    const auto bytes = io::bytes_of(std::move(file), io::Packing::none);
     *key = work_;
     value->clear();
-    MR_TRY(io::read_exactly(*bytes_, ~uint64_t{0}, value).status());
+    MR_TRY(io::read_exactly(*bytes, ~uint64_t{0}, value).status());
     return Found::last_record;
   }
 
  private:
   const std::string work_;
-  const std::unique_ptr<io::ByteSource> bytes_;
+  Files& files_;
 };
 
 class WorkItself final : public WorkReader {
@@ -146,9 +148,7 @@ OpenWork records_of_work(io::Packing packing) {
 
 OpenWork whole_files_of_work() {
   return [](Files& files, const std::string& work) -> Result<std::unique_ptr<WorkReader>> {
-    MR_ASSIGN(auto file, files.open(work));
-    return std::unique_ptr<WorkReader>(
-        std::make_unique<WholeFile>(work, io::bytes_of(std::move(file), io::Packing::none)));
+    return std::unique_ptr<WorkReader>(std::make_unique<WholeFile>(work, files));
   };
 }
 

@@ -89,6 +89,13 @@ struct Unigrams {
   }
 };
 
+Status check_classes(std::span<const int64_t> classes, int64_t range) {
+  for (const int64_t each : classes) {
+    if (each < 0 || each >= range) return invalid("class ", each, " is not in [0, ", range, ")");
+  }
+  return {};
+}
+
 struct SamplerNode {
   int64_t num_true = 0, num_sampled = 0;
   bool unique = false;
@@ -153,6 +160,7 @@ class SampleKernel final : public Kernel {
     const Philox bits(bits_->reserve(static_cast<uint64_t>(node_.num_sampled) * (2048 / 4)));
     CancelProbe probe(context);
     MR_TRY(sample(*sampler, node_.unique, bits, batch, probe));
+    MR_TRY(check_classes(batch.classes, sampler->range()));
     MR_TRY(sampler->learn(batch.classes));
     context.set_output(0, std::move(values));
     context.set_output(1, std::move(classes_expected));
@@ -227,6 +235,7 @@ Status sample_all(KernelContext& context, int64_t num_true, int64_t count) {
     return invalid("true_classes must have num_true columns, expected: ", classes.shape().dim(1),
                    " was: ", num_true);
   }
+  MR_TRY(check_classes(classes.flat<int64_t>(), count));
   MR_ASSIGN(Tensor values, Tensor::allocate(DType::i64, {count}));
   MR_ASSIGN(Tensor classes_expected, Tensor::allocate(DType::f32, classes.shape()));
   MR_ASSIGN(Tensor expected, Tensor::allocate(DType::f32, {count}));

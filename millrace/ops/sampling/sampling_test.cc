@@ -128,7 +128,8 @@ TEST_CASE("weights come from a file, and a file that is none is named") {
 }
 
 TEST_CASE("all classes, instead of some, are expected once each") {
-  const auto all = run_op(sampling_ops(), "AllCandidateSampler", {classes()}, sampling(0)).value();
+  const Tensor four = Tensor::of<int64_t>({2, 2}, {0, 1, 3, 2});
+  const auto all = run_op(sampling_ops(), "AllCandidateSampler", {four}, sampling(0)).value();
   CHECK(all[0] == numbers({0, 1, 2, 3}));
   check_near(all[1], {1, 1, 1, 1});
 }
@@ -142,6 +143,9 @@ TEST_CASE("what cannot be drawn, and classes that are none, are refused") {
         "true_classes must have num_true columns, expected: 1 was: 2");
   CHECK(problem("LearnedUnigramCandidateSampler", Tensor::of<int64_t>({1, 2}, {1, 9}),
                 sampling(9)) == "class 9 is not in [0, 9)");
+  for (const char* op : {"UniformCandidateSampler", "LogUniformCandidateSampler"})
+    CHECK(problem(op, classes(), sampling(4)) == "class 4 is not in [0, 4)");
+  CHECK(problem("AllCandidateSampler", classes(), sampling(0)) == "class 4 is not in [0, 4)");
   CHECK(problem("FixedUnigramCandidateSampler", classes(),
                 sampling(9, {{"unigrams", AttrValue(std::vector<float>{1, 2})}})) ==
         "range_max is 9, but 0 reserved ids and 2 weights were given");

@@ -17,7 +17,7 @@ constexpr std::string_view kBoxedTensor = "tensorflow::Tensor";
 Status put_piece(Tensor& out, size_t at, const std::array<Tensor, 3>& parts) {
   for (size_t i = 0; i < 3; ++i) {
     if (out.dtype() == DType::string) {
-      out.mutable_flat<std::string>()[3 * at + i] = wire::encode_tensor_bytes(parts[i]);
+      out.mutable_flat<std::string>()[3 * at + i] = wire::encode_tensor_proto(parts[i]);
     } else {
       Variant boxed{std::string(kBoxedTensor), "", {parts[i]}};
       MR_TRY(boxed.settle());

@@ -25,15 +25,17 @@ class SparseTensorsMap final : public Resource {
     MutexLock lock(mutex_);
     return str_cat("SparseTensorsMap of ", pieces_.size());
   }
-  // The numbers of the pieces, in their order.
+  // The numbers of the pieces, in their order. As in TensorFlow, those without elements are counted
+  // behind the others.
   std::vector<int64_t> add(std::vector<SparsePiece> pieces) {
-    std::vector<int64_t> handles;
-    handles.reserve(pieces.size());
+    std::vector<int64_t> handles(pieces.size());
     MutexLock lock(mutex_);
-    for (SparsePiece& piece : pieces) {
-      handles.push_back(next_);
-      pieces_.emplace(next_++, std::move(piece));
+    for (const bool are_empty : {false, true}) {
+      for (size_t i = 0; i < pieces.size(); ++i) {
+        if ((pieces[i].values.num_elements() == 0) == are_empty) handles[i] = next_++;
+      }
     }
+    for (size_t i = 0; i < pieces.size(); ++i) pieces_.emplace(handles[i], std::move(pieces[i]));
     return handles;
   }
   // All of them, or none if one is not there.

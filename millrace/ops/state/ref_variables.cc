@@ -19,7 +19,8 @@ class VariableKernel final : public Kernel {
       : name_(std::move(name)),
         dtype_(dtype),
         shape_(std::move(shape)),
-        asks_to_last_(asks_to_last) {}
+        asks_to_last_(asks_to_last),
+        has_no_elements_(shape_.to_shape() && shape_.to_shape()->num_elements() == 0) {}
 
   Status run(KernelContext& context) override {
     MR_ASSIGN(const std::shared_ptr<StoredVariable> variable,
@@ -32,15 +33,26 @@ class VariableKernel final : public Kernel {
       return invalid("variable '", name_.name, "' holds ", dtype_name(variable->dtype()),
                      "; node '", context.node_name(), "' declares ", dtype_name(dtype_));
     }
+    if (has_no_elements_) MR_TRY(fill(*variable));
     context.set_output_ref(0, reference_to(variable));
     return {};
   }
 
  private:
+  // One without elements has its value, none, from the start, as TensorFlow has it.
+  Status fill(StoredVariable& variable) const {
+    MutexLock lock(variable.mutex());
+    Tensor& held = *variable.tensor();
+    if (held.has_value()) return {};
+    MR_ASSIGN(held, Tensor::allocate(dtype_, *shape_.to_shape()));
+    return {};
+  }
+
   const ResourceName name_;
   const DType dtype_;
   const PartialShape shape_;
   const bool asks_to_last_;
+  const bool has_no_elements_;
   CachedResource<StoredVariable> cached_;
 };
 
@@ -137,6 +149,10 @@ Status infer_assign(InferContext& context) {
   return {};
 }
 
+Status infer_count(InferContext& context) {
+  return context.set_output(0, context.input_of_rank(0, 0));
+}
+
 Status infer_update(InferContext& context) {
   return context.set_output(0, context.input(0).merge(context.input(1)));
 }
@@ -205,7 +221,7 @@ Status register_ref_variables(OpRegistry& ops) {
       .name = "CountUpTo",
       .doc = "The variable's count, which is one higher afterwards; at limit, OUT_OF_RANGE.",
       .signature = "ref: ref(T) -> output: T | limit: int, T: {int32, int64}",
-      .infer = infer::scalar,
+      .infer = infer_count,
       .cpu = kernel_with(count_up, integer("limit")),
       .not_differentiable = "its result is a count",
       .stateful = true,

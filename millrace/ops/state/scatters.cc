@@ -95,9 +95,19 @@ class ResourceScatterKernel final : public Kernel {
   VariableHandle variable_;
 };
 
+// Updates are of the shape of indices followed by a row's, or a scalar.
 Status infer_ref_scatter(InferContext& context) {
-  context.set_output(0, context.input(0));
-  return {};
+  const PartialShape& params = context.input(0);
+  const PartialShape& indices = context.input(1);
+  const PartialShape& updates = context.input(2);
+  context.set_output(0, params);
+  if (!params.has_rank() || !indices.has_rank() || !updates.has_rank()) return {};
+  if (params.rank() == 0) return invalid("a scalar has no rows to scatter into");
+  if (updates.rank() == 0) return {};
+  std::vector<int64_t> dims(indices.dims().begin(), indices.dims().end());
+  dims.insert(dims.end(), params.dims().begin() + 1, params.dims().end());
+  MR_ASSIGN(const PartialShape expected, PartialShape::create(dims));
+  return expected.merge(updates).with("updates").status();
 }
 
 // What the scattering ops do to a row that is there.

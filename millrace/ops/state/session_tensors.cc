@@ -116,8 +116,8 @@ Result<Tensor> get_tensor(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<SessionTensors> store, session_tensors(context));
   MR_ASSIGN(Tensor tensor, store->get(handle));
   if (tensor.dtype() == context.output_dtype(0)) return tensor;
-  return invalid("'", context.node_name(), "' gets ", dtype_name(context.output_dtype(0)),
-                 ", but the tensor with handle '", handle, "' is ", dtype_name(tensor.dtype()));
+  return internal("'", context.node_name(), "' gets ", dtype_name(context.output_dtype(0)),
+                  ", but the tensor with handle '", handle, "' is ", dtype_name(tensor.dtype()));
 }
 
 Status delete_tensor(KernelContext& context) {

@@ -59,6 +59,15 @@ class ResourceWriteKernel final : public Kernel {
 
 // --- ScatterNd* ---
 
+// TensorFlow's ops on variables take a vector of indices for slices of one coordinate each.
+Result<Tensor> nd_indices(const Tensor& indices) {
+  const Shape& shape = indices.shape();
+  if (shape.rank() > 0 && shape.dim(shape.rank() - 1) == 0)
+    return invalid("indices must have a coordinate at least, not shape ", shape.to_string());
+  if (shape.rank() != 1) return indices;
+  return indices.reshaped({shape.dim(0), 1});
+}
+
 struct BoundNdWrite {
   cpu::BinaryLoop (*loop_for)(DType);  // null: updates replace
   Result<Write> read(const KernelSpec& spec) const {
@@ -67,13 +76,23 @@ struct BoundNdWrite {
       MR_ASSIGN(loop, (cpu::LoopFor{loop_for, 2}.read(spec)));
     }
     MR_ASSIGN(const BadIndices bad, BoundBadIndices().read(spec));
-    return Write([loop, bad](KernelContext& context, Tensor& tensor) {
-      return scatter_nd(tensor, context.input(1), context.input(2), loop, bad, CancelProbe());
+    return Write([loop, bad](KernelContext& context, Tensor& tensor) -> Status {
+      MR_ASSIGN(const Tensor indices, nd_indices(context.input(1)));
+      return scatter_nd(tensor, indices, context.input(2), loop, bad, CancelProbe());
     });
   }
 };
 
 Status infer_ref_write(InferContext& context) { return infer::same_as_input(context); }
+
+// Only updates without axes may be of no slice's shape: those are for the kernel to judge.
+Status infer_nd_ref_write(InferContext& context) {
+  MR_TRY(infer::same_as_input(context));
+  const PartialShape& updates = context.input(2);
+  if (!updates.has_rank() || updates.rank() == 0) return {};
+  MR_ASSIGN(const PartialShape expected, nd_rows_shape(context.input(1), context.input(0)));
+  return expected.merge(updates).with("updates").status();
+}
 
 struct NdWrite {
   std::string suffix, doc;
@@ -89,7 +108,7 @@ Status add_nd_writes(OpRegistry& ops, const NdWrite& row) {
       .signature = str_cat(
           "ref: ref(T), indices: Tindices, updates: T -> output_ref: ref(T) | T: ", row.types,
           ", Tindices: {int32, int64}, use_locking: bool = ", row.ref_locking, kBad),
-      .infer = infer_ref_write,
+      .infer = infer_nd_ref_write,
       .cpu = made_once(kernel_from<RefWriteKernel>(BoundNdWrite{row.loop_for})),
       .not_differentiable = kWrites,
       .stateful = true,

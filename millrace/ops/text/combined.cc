@@ -136,16 +136,15 @@ Result<Tensor> segment_join(KernelContext& context, const std::string& separator
   if (output.num_elements() == 0) return output;  // of any number of segments
   const auto texts = input.flat<std::string>();
   const auto results = output.mutable_flat<std::string>();
-  std::vector<bool> begun(static_cast<size_t>(count), false);
   CancelProbe probe(context);
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto id = static_cast<size_t>(ids[i]);
     for (size_t k = 0; k < static_cast<size_t>(inner); ++k) {
       std::string& result = results[id * static_cast<size_t>(inner) + k];
-      if (begun[id]) result += separator;
+      // As TensorFlow has it: nothing separates a text from what is empty before it.
+      if (!result.empty()) result += separator;
       result += texts[i * static_cast<size_t>(inner) + k];
     }
-    begun[id] = true;
     if (!probe.go_on(inner)) return probe.status();
   }
   return output;
@@ -236,6 +235,13 @@ void append_summary(const Tensor& tensor, int axis, int64_t ends, int64_t begin,
   text += "]";
 }
 
+// What cannot be told has no brackets but the outer ones.
+void append_marks(int64_t all, int64_t shown, std::string& text) {
+  text += "[";
+  for (int64_t i = 0; i < shown; ++i) text += i > 0 ? " ?" : "?";
+  text += shown < all ? "...]" : "]";
+}
+
 Result<std::vector<std::string>> parts_of(std::string_view text, std::string_view placeholder) {
   if (placeholder.empty()) return invalid("StringFormat needs a placeholder that is not empty");
   std::vector<std::string> parts;
@@ -264,7 +270,12 @@ Result<std::unique_ptr<Kernel>> make_format(const KernelSpec& spec) {
     for (int slot = 0; slot < context.num_inputs(); ++slot) {
       const Tensor& input = context.input(slot);
       const int64_t all = input.num_elements();
-      append_summary(input, 0, summarize < 0 ? all : std::min(summarize, all), 0, made);
+      const int64_t shown = summarize < 0 ? all : std::min(summarize, all);
+      if (is_complex(input.dtype()) && !input.shape().is_scalar()) {
+        append_marks(all, shown, made);
+      } else {
+        append_summary(input, 0, shown, 0, made);
+      }
       made += parts[static_cast<size_t>(slot) + 1];
     }
     return Tensor::scalar(std::move(made));

@@ -76,6 +76,16 @@ Status check_splits(std::span<const int64_t> splits, int64_t words) {
   return {};
 }
 
+// Of no words, or no rows of them, there are none, whatever is padded; words without rows leave as
+// many empty strings, as in TensorFlow.
+Status no_ngrams(KernelContext& context) {
+  MR_ASSIGN(Tensor made, context.allocate(0, context.input(0).shape()));
+  MR_ASSIGN(Tensor splits, Tensor::zeros(context.output_dtype(1), context.input(1).shape()));
+  context.set_output(0, std::move(made));
+  context.set_output(1, std::move(splits));
+  return {};
+}
+
 Status ngrams(KernelContext& context, const NGrams& node) {
   const Tensor& data = context.input(0);
   if (data.shape().rank() != 1)
@@ -86,10 +96,11 @@ Status ngrams(KernelContext& context, const NGrams& node) {
   }
   MR_ASSIGN(const std::vector<int64_t> splits, read_elements(context.input(1), "data_splits"));
   MR_TRY(check_splits(splits, data.num_elements()));
+  if (data.num_elements() == 0 || splits.empty()) return no_ngrams(context);
   const auto words = data.flat<std::string>();
   std::vector<std::string> all;
   std::vector<int64_t> ends;
-  if (!splits.empty()) ends.push_back(0);
+  ends.push_back(0);
   CancelProbe probe(context);
   for (size_t i = 1; i < splits.size(); ++i) {
     const auto row = words.subspan(static_cast<size_t>(splits[i - 1]),

@@ -166,6 +166,7 @@ void cut_at_any(std::string_view text, std::string_view delimiters, bool skip_em
     for (size_t i = 0; i < text.size(); ++i) pieces.push_back(text.substr(i, 1));
     return;
   }
+  if (text.empty()) return;  // no piece, not even an empty one
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find_first_of(delimiters, begin), text.size());
     if (end > begin || !skip_empty) pieces.push_back(text.substr(begin, end - begin));
@@ -177,6 +178,10 @@ void cut_at_any(std::string_view text, std::string_view delimiters, bool skip_em
 // after `most` cuts is the last piece even if it is nothing.
 void cut_at_separator(std::string_view text, std::string_view separator, int64_t most,
                       std::vector<std::string_view>& pieces) {
+  if (most == 0) {
+    pieces.push_back(text);
+    return;
+  }
   const auto may_cut = [&] { return most < 0 || static_cast<int64_t>(pieces.size()) < most; };
   if (separator.empty()) {
     constexpr std::string_view kSpace = " \t\n\v\f\r";

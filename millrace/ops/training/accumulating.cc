@@ -116,6 +116,13 @@ struct FtrlV2 {
 constexpr const char* kUpdateSlots = "update_slots: bool = true";
 constexpr const char* kMultiplyLinear = "multiply_linear_by_lr: bool = false";
 
+std::vector<SignedInput> leader_signs() {
+  return {{"lr", Sign::positive_or_flagged},
+          {"l1", Sign::not_negative},
+          {"l2", Sign::not_negative},
+          {"lr_power", Sign::not_positive}};
+}
+
 }  // namespace
 
 Status register_accumulating(OpRegistry& ops) {
@@ -125,27 +132,34 @@ Status register_accumulating(OpRegistry& ops) {
                              .variables = {"var", "accum"},
                              .inputs = {"lr", "grad"},
                              .flag = kUpdateSlots,
-                             .loop_for = &update_loop_for<Adagrad, Optimized>}));
+                             .loop_for = &update_loop_for<Adagrad, Optimized>,
+                             .refuses_empty_rows = true}));
   MR_TRY(add_optimizer(ops, {.name = "AdagradV2",
                              .doc = "accum += grad^2, with update_slots; var -= lr * grad / "
                                     "(sqrt(accum) + epsilon).",
                              .variables = {"var", "accum"},
                              .inputs = {"lr", "epsilon", "grad"},
                              .flag = kUpdateSlots,
-                             .loop_for = &update_loop_for<AdagradV2, Optimized>}));
-  MR_TRY(add_optimizer(ops, {.name = "ProximalAdagrad",
-                             .doc = "accum += grad^2; r = lr / sqrt(accum); p = var - r * grad; "
-                                    "var = sign(p) * max(|p| - r * l1, 0) / (1 + r * l2).",
-                             .variables = {"var", "accum"},
-                             .inputs = {"lr", "l1", "l2", "grad"},
-                             .loop_for = &update_loop_for<ProximalAdagrad, OptimizedReal>}));
+                             .loop_for = &update_loop_for<AdagradV2, Optimized>,
+                             .refuses_empty_rows = true}));
+  MR_TRY(add_optimizer(
+      ops,
+      {.name = "ProximalAdagrad",
+       .doc = "accum += grad^2; r = lr / sqrt(accum); p = var - r * grad; "
+              "var = sign(p) * max(|p| - r * l1, 0) / (1 + r * l2).",
+       .variables = {"var", "accum"},
+       .inputs = {"lr", "l1", "l2", "grad"},
+       .loop_for = &update_loop_for<ProximalAdagrad, OptimizedReal>,
+       .signs = {{"lr", Sign::positive}, {"l1", Sign::not_negative}, {"l2", Sign::not_negative}},
+       .refuses_empty_rows = true}));
   MR_TRY(add_optimizer(
       ops, {.name = "AdagradDA",
             .doc = "Adds grad and grad^2 to the accumulators; var = -lr * (the first, drawn to 0 "
                    "by l1 * global_step) / (l2 * global_step * lr + the root of the second).",
             .variables = {"var", "gradient_accumulator", "gradient_squared_accumulator"},
             .inputs = {"grad", "lr", "l1", "l2", "global_step"},
-            .loop_for = &update_loop_for<AdagradDA, OptimizedReal>}));
+            .loop_for = &update_loop_for<AdagradDA, OptimizedReal>,
+            .refuses_empty_rows = true}));
   MR_TRY(add_optimizer(
       ops, {.name = "Ftrl",
             .doc = "Follow the regularized leader: s = accum + grad^2; linear += grad - "
@@ -154,14 +168,22 @@ Status register_accumulating(OpRegistry& ops) {
             .variables = {"var", "accum", "linear"},
             .inputs = {"grad", "lr", "l1", "l2", "lr_power"},
             .flag = kMultiplyLinear,
-            .loop_for = &update_loop_for<Ftrl, OptimizedReal>}));
+            .loop_for = &update_loop_for<Ftrl, OptimizedReal>,
+            .signs = leader_signs(),
+            .checks_signs_of_whole = false,
+            .refuses_empty_rows = true}));
+  std::vector<SignedInput> signs = leader_signs();
+  signs.push_back({"l2_shrinkage", Sign::not_negative});
   return add_optimizer(
       ops, {.name = "FtrlV2",
             .doc = "As Ftrl, with 2 * l2_shrinkage * var added to the grad that goes into linear.",
             .variables = {"var", "accum", "linear"},
             .inputs = {"grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"},
             .flag = kMultiplyLinear,
-            .loop_for = &update_loop_for<FtrlV2, OptimizedReal>});
+            .loop_for = &update_loop_for<FtrlV2, OptimizedReal>,
+            .signs = std::move(signs),
+            .checks_signs_of_whole = false,
+            .refuses_empty_rows = true});
 }
 
 }  // namespace millrace

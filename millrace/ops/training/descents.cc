@@ -118,7 +118,8 @@ Status register_descents(OpRegistry& ops) {
                    "* l2).",
             .variables = {"var"},
             .inputs = {"alpha", "l1", "l2", "delta"},
-            .loop_for = &update_loop_for<ProximalDescent, OptimizedReal>}));
+            .loop_for = &update_loop_for<ProximalDescent, OptimizedReal>,
+            .refuses_empty_rows = true}));
   MR_TRY(add_optimizer(
       ops, {.name = "AddSign",
             .doc = "m = beta * m + (1 - beta) * grad; var -= lr * (alpha + sign_decay * sign(grad) "

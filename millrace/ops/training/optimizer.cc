@@ -116,6 +116,52 @@ Status check_scalars(const KernelContext& context, const Layout& layout) {
   return {};
 }
 
+double real_value(const Tensor& scalar) {
+  switch (scalar.dtype()) {
+    case DType::f16:
+      return static_cast<float>(scalar.item<Half>());
+    case DType::bf16:
+      return static_cast<float>(scalar.item<BFloat16>());
+    case DType::f32:
+      return scalar.item<float>();
+    default:
+      return scalar.item<double>();
+  }
+}
+
+struct SignWords {
+  bool holds;
+  std::string_view words;
+};
+
+SignWords sign_of(double value, Sign wanted, bool flag) {
+  switch (wanted) {
+    case Sign::positive:
+      return {value > 0, "positive"};
+    case Sign::positive_or_flagged:
+      return {value > 0 || (flag && value == 0), "positive"};
+    case Sign::not_negative:
+      return {value >= 0, "non-negative"};
+    case Sign::not_positive:
+      return {value <= 0, "non-positive"};
+  }
+  return {true, {}};
+}
+
+Status check_signs(const KernelContext& context, const Layout& layout, bool flag) {
+  const OptimizerOp& optimizer = layout.optimizer;
+  if (layout.extent == Extent::whole && !optimizer.checks_signs_of_whole) return {};
+  for (const SignedInput& input : optimizer.signs) {
+    for (const int slot : layout.scalars) {
+      if (layout.name_of(slot) != input.name) continue;
+      const double value = real_value(context.input(slot));
+      const SignWords sign = sign_of(value, input.sign, flag);
+      if (!sign.holds) return invalid(input.name, " is not a ", sign.words, " scalar: ", value);
+    }
+  }
+  return {};
+}
+
 Status check_variables(const Layout& layout, const HeldVariables& variables, DType dtype) {
   for (const HeldVariable& variable : variables) {
     if (!variable.tensor->has_value())
@@ -135,8 +181,8 @@ Status check_variables(const Layout& layout, const HeldVariables& variables, DTy
 }
 
 // The rows that a sparse gradient is of, all of them there.
-Result<std::vector<int64_t>> check_rows(const Tensor& variable, const Tensor& gradient,
-                                        const Tensor& indices) {
+Result<std::vector<int64_t>> check_rows(const OptimizerOp& optimizer, const Tensor& variable,
+                                        const Tensor& gradient, const Tensor& indices) {
   const Shape& shape = variable.shape();
   const Shape& rows = gradient.shape();
   if (shape.rank() < 1) return invalid("var must be at least 1 dimensional");
@@ -151,6 +197,9 @@ Result<std::vector<int64_t>> check_rows(const Tensor& variable, const Tensor& gr
   }
   if (rows.dim(0) != indices.shape().dim(0))
     return invalid("grad must be the same size as indices in the first dimension.");
+  const auto rest = shape.dims().subspan(1);
+  if (optimizer.refuses_empty_rows && std::ranges::find(rest, 0) != rest.end())
+    return invalid("a row of var must have elements; var is ", shape.to_string());
   MR_ASSIGN(std::vector<int64_t> places, read_integers(indices, "indices"));
   for (size_t i = 0; i < places.size(); ++i) {
     if (places[i] >= 0 && places[i] < shape.dim(0)) continue;
@@ -193,20 +242,26 @@ class ApplyKernel final : public Kernel {
  private:
   Result<std::shared_ptr<StoredVariable>> find(KernelContext& context, int slot) {
     MR_ASSIGN(const ResourceName name, named_by_input(context, slot, StoredVariable::kTypeName));
-    return cached_[slot].get(*context.step().device->resources, name,
-                             [](ResourceStore& resources, const ResourceName& wanted) {
-                               return resources.find<StoredVariable>(wanted.container, wanted.name);
-                             });
+    auto found =
+        cached_[slot].get(*context.step().device->resources, name,
+                          [](ResourceStore& resources, const ResourceName& wanted) {
+                            return resources.find<StoredVariable>(wanted.container, wanted.name);
+                          });
+    // TensorFlow's code: it looks for the variable's mutex first, and takes its lack for a fault.
+    if (found.status().code() == Code::not_found) return internal(found.status().message());
+    return found;
   }
 
   // With all locks held.
   Status update(KernelContext& context, const HeldVariables& variables) const {
     const Tensor& gradient = context.input(layout_.gradient);
     MR_TRY(check_variables(layout_, variables, gradient.dtype()));
+    MR_TRY(check_signs(context, layout_, flag_));
     const Tensor& first = *variables[0].tensor;
     std::vector<int64_t> rows = {0};
     if (layout_.extent == Extent::rows) {
-      MR_ASSIGN(rows, check_rows(first, gradient, context.input(layout_.indices)));
+      const Tensor& indices = context.input(layout_.indices);
+      MR_ASSIGN(rows, check_rows(layout_.optimizer, first, gradient, indices));
     } else if (gradient.shape() != first.shape()) {
       return invalid("var and ", layout_.name_of(layout_.gradient), " do not have the same shape",
                      first.shape().to_string(), " ", gradient.shape().to_string());

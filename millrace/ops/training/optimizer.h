@@ -52,6 +52,13 @@ using UpdateLoop = void (*)(std::span<char* const> variables, const char* gradie
                             std::span<const int64_t> rows, int64_t length,
                             const UpdateSettings& settings);
 
+// What an op demands of a scalar before it computes with it. Not a number is of no sign.
+enum class Sign : uint8_t { positive, positive_or_flagged, not_negative, not_positive };
+struct SignedInput {
+  std::string name;
+  Sign sign;  // positive_or_flagged: with the op's flag, 0 will do
+};
+
 struct OptimizerOp {
   std::string name;  // without "Apply"
   std::string doc;   // what becomes of the variable
@@ -61,6 +68,10 @@ struct OptimizerOp {
   std::vector<std::string> inputs;
   std::string flag = {};  // an attribute: "use_nesterov: bool = false"
   UpdateLoop (*loop_for)(DType);
+  // As TensorFlow's kernels have it: some look at signs only where rows are named, and some refuse
+  // rows without elements.
+  std::vector<SignedInput> signs = {};
+  bool checks_signs_of_whole = true, refuses_empty_rows = false;
   bool has_reference_form = true, has_sparse_form = true;
 };
 

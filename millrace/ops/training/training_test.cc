@@ -80,18 +80,19 @@ struct Trained {
   Result<std::vector<Value>> run(std::string_view op, std::vector<Value> inputs, Attrs attrs = {}) {
     return bench->run(op, std::move(inputs), {.attrs = std::move(attrs)});
   }
-  Value reference(const Tensor& value) {
+  Value unset(DType dtype, const Shape& shape) {
     const std::string name = str_cat("v", made++);
     auto variable =
         bench->run("VariableV2", {},
-                   {.name = name,
-                    .attrs = {{"dtype", value.dtype()}, {"shape", PartialShape(value.shape())}}});
+                   {.name = name, .attrs = {{"dtype", dtype}, {"shape", PartialShape(shape)}}});
     REQUIRE_MESSAGE(variable.ok(), variable.status().to_string());
-    if (value.num_elements() > 0) {
-      const Status status = run("Assign", {(*variable)[0], value}, {{"T", value.dtype()}}).status();
-      REQUIRE_MESSAGE(status.ok(), status.to_string());
-    }
     return (*variable)[0];
+  }
+  Value reference(const Tensor& value) {
+    const Value variable = unset(value.dtype(), value.shape());
+    const Status status = run("Assign", {variable, value}, {{"T", value.dtype()}}).status();
+    REQUIRE_MESSAGE(status.ok(), status.to_string());
+    return variable;
   }
   Value resource(const Tensor& value) {
     const std::string name = str_cat("r", made++);
@@ -327,7 +328,7 @@ TEST_CASE("what can't be applied is refused in TensorFlow's words, and changes n
   const Value var = f.reference(floats({1, 2}));
   const Value accum = f.reference(floats({3, 4}));
   const Value longer = f.reference(floats({3, 4, 5}));
-  const Value unset = f.reference(Tensor::zeros(DType::f32, {0}).value());
+  const Value unset = f.unset(DType::f32, {2});
   const auto momentum = [&](const Value& v, const Value& a, Tensor rate, Tensor gradient) {
     return f
         .run("ApplyMomentum", {v, a, std::move(rate), std::move(gradient), scalar(0)},
@@ -356,6 +357,14 @@ TEST_CASE("what can't be applied is refused in TensorFlow's words, and changes n
         "indices must be one-dimensional");
   CHECK(rows(Tensor::of<float>({1, 2}, {1, 1}), Tensor::vector<int32_t>({0})).code() ==
         Code::invalid_argument);
+  const auto proximal = [&](float rate, float l1) {
+    return f
+        .run("ApplyProximalAdagrad",
+             {var, accum, scalar(rate), scalar(l1), scalar(0), floats({1, 1})}, {{"T", DType::f32}})
+        .status();
+  };
+  CHECK(proximal(0, 1) == invalid("lr is not a positive scalar: 0"));
+  CHECK(proximal(1, -1) == invalid("l1 is not a non-negative scalar: -1"));
   CHECK(f.read(var, DType::f32) == floats({1, 2}));
   CHECK(f.read(accum, DType::f32) == floats({3, 4}));
 
@@ -365,7 +374,7 @@ TEST_CASE("what can't be applied is refused in TensorFlow's words, and changes n
   REQUIRE(nowhere.ok());
   CHECK(f.run("ResourceApplyGradientDescent", {(*nowhere)[0], scalar(1), floats({1, 1})},
               {{"T", DType::f32}})
-            .status() == not_found("Resource localhost/nowhere/Variable does not exist."));
+            .status() == internal("Resource localhost/nowhere/Variable does not exist."));
   CHECK(f.run("ResourceApplyGradientDescent",
               {f.resource(as(DType::f64, floats({1, 2}))), scalar(1), floats({1, 1})},
               {{"T", DType::f32}})

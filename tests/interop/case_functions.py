@@ -47,6 +47,44 @@ def millrace_function(tf, name, arguments, body):
     return graph.define(name, results)
 
 
+@function(("variant", []))
+def window_itself(tf, window):
+    return [window]
+
+
 @function(("int64", []))
 def double(tf, n):
     return [n * 2]
+
+
+@function(("int64", []))
+def is_odd(tf, n):
+    return [tf.equal(n % 2, 1)]
+
+
+@function(("int64", []))
+def is_below_four(tf, n):
+    return [n < 4]
+
+
+@function(("int64", []))
+def inverse(tf, n):
+    return [tf.div(tf.constant(6, tf.int64), n)]
+
+
+@function(("int64", []), ("int64", []))
+def sum_so_far(tf, state, n):
+    return [state + n, state * n]
+
+
+@function(("int64", []), ("int64", []))
+def plus(tf, state, n):
+    return [state + n]
+
+
+@function(("int64", []))
+def up_to(tf, n):
+    zero, one = tf.constant(0, tf.int64), tf.constant(1, tf.int64)
+    shapes, types = [[]], [tf.int64]
+    given = {"start": zero, "stop": n, "step": one}
+    return [tf.raw_ops.RangeDataset(**given, output_types=types, output_shapes=shapes)]

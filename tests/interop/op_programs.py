@@ -86,9 +86,13 @@ def typed(tf, attrs):
         "element_type",
         "elem_type",
     )
-    made = {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
+    made = {
+        key: tf.as_dtype(value) if key in names and isinstance(value, str) else value
+        for key, value in attrs.items()
+    }
     lists = [key for key in made if key.endswith("_types") and key != "row_partition_types"]
-    for key in [*lists, *{"dtypes", "Tin"}.intersection(made)]:
+    lists += [key for key in ("dtypes", "Tin", "Tout") if isinstance(made.get(key), list)]
+    for key in lists:
         made[key] = [tf.as_dtype(value) for value in made[key]]
     return {key: as_function(tf, value) for key, value in made.items()}
 

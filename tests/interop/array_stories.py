@@ -18,7 +18,7 @@ def stack_story(m, op):
         handle = m.call("Stack", hides=True, **attrs)
     pushes = []
     for _ in range(int(m.rng.integers(0, 4))):
-        pushed = {"handle": handle, "elem": m.values(dtype="float16" if m.one_in(16) else None)}
+        pushed = {"handle": handle, "elem": m.values()}
         swaps = bool(m.one_in(4))
         m.call("StackPush" + version, pushed, swap_memory=swaps, after=pushes)
         pushes = [len(m.calls) - 1]
@@ -75,8 +75,8 @@ class Array:
         dtype = "int32" if self.m.one_in(16) else self.m.dtype
         self.call("Read", {"index": self.index()}, dtype=dtype, gradient=gradient)
 
-    def indices(self):
-        count = int(self.m.rng.integers(0, self.size + 1))
+    def indices(self, least=0):
+        count = int(self.m.rng.integers(least, self.size + 1))
         drawn = self.m.rng.permutation(self.size)[:count]
         return self.m.integers(drawn + int(self.m.one_in(12)))
 
@@ -88,9 +88,9 @@ class Array:
         given = {"indices": indices, "value": self.value((rows,))}
         self.call("Scatter", given, changes=True)
 
-    def Gather(self, gradient=False):
+    def Gather(self, gradient=False, least=0):
         attrs = {"element_shape": list(self.shape)} if self.m.one_in(4) else {}
-        given = {"indices": self.indices()}
+        given = {"indices": self.indices(least)}
         self.call("Gather", given, dtype=self.m.dtype, gradient=gradient, **attrs)
 
     def Split(self):
@@ -155,7 +155,7 @@ def gradient_story(m, op):
     if m.one_in(2):
         array.Write()
     array.Size()
-    array.Gather()
+    array.Gather(least=1)
 
 
 VERBS = "Write Read Scatter Gather Split Concat Size Close".split()

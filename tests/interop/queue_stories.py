@@ -46,9 +46,10 @@ class Queue:
         return self.m.call(name, {"handle": self.handle, **(inputs or {})}, **attrs)
 
     def element(self, rows=()):
-        """Components, wrong in one of sixteen."""
+        """(components, whether they fit): wrong in about one of ten."""
         m = self.m
-        shape = (*self.shape, 2) if m.one_in(16) else self.shape
+        fits, is_whole = not m.one_in(16), not m.one_in(20) or len(self.types) == 1
+        shape = self.shape if fits else (*self.shape, 2)
         made = []
         for i, dtype in enumerate(self.types):
             is_first = i == self.types.index(m.dtype) and (self.kind != "PriorityQueue" or i > 0)
@@ -56,7 +57,7 @@ class Queue:
         if self.kind == "PriorityQueue":  # equal ones leave in no order there
             numbers = m.rng.choice(1000, rows, replace=False) if rows else m.rng.integers(1000)
             made[0] = "int64", np.asarray(numbers, "int64")
-        return made[:-1] if m.one_in(20) and len(made) > 1 else made
+        return (made, fits) if is_whole else (made[:-1], False)
 
     def waits_for(self, more):
         if self.is_closed or self.capacity < 0:
@@ -67,16 +68,18 @@ class Queue:
         waits = self.waits_for(1)
         if waits and not self.m.one_in(8):
             return
-        self.call("QueueEnqueue", {"components": self.element()}, waits=True)
-        self.size += not waits
+        components, fits = self.element()
+        self.call("QueueEnqueue", {"components": components}, waits=True)
+        self.size += fits and not waits
 
     def QueueEnqueueMany(self):
         rows = int(self.m.rng.integers(0, 4))
         waits = self.waits_for(rows)
         if waits and not self.m.one_in(8):
             return
-        self.call("QueueEnqueueMany", {"components": self.element((rows,))}, waits=True)
-        self.size += rows
+        components, fits = self.element((rows,))
+        self.call("QueueEnqueueMany", {"components": components}, waits=True)
+        self.size += rows if fits else 0
 
     def taken_types(self):
         return ["int32", *self.types[1:]] if self.m.one_in(16) else self.types
@@ -93,8 +96,9 @@ class Queue:
 
     def number(self):
         n = int(self.m.rng.integers(0, self.there() + 1))
-        # One that waits and gives up loses what it has taken, in TensorFlow.
-        wrong = 9 if self.is_closed else -1
+        # One that waits and gives up loses what it has taken, in TensorFlow; and so does one of a closed queue
+        # with priorities that asks for too many.
+        wrong = 9 if self.is_closed and self.kind != "PriorityQueue" else -1
         return self.m.integers(wrong if self.m.one_in(16) else n)
 
     def QueueDequeueMany(self, op="QueueDequeueMany"):

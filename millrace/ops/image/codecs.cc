@@ -274,11 +274,11 @@ const std::string kPixel(
     "B`\x82",
     67);
 
-// The smallest BMP: a header, and one gray pixel.
+// The smallest BMP: a header, and a row of one gray pixel.
 const std::string kBmpPixel(
-    "BM\x37\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x8\0\0\0\0\0"
-    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7",
-    55);
+    "BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x8\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0",
+    58);
 
 // The smallest GIF: a map of two colours, and one pixel of the second.
 const std::string kGifPixel("GIF87a\1\0\1\0\x80\0\0\0\0\0\1\2\3,\0\0\0\0\1\0\1\0\0\2\2\x4c\1\0;",

@@ -98,13 +98,15 @@ Result<Tensor> get_item(KernelContext& context, DType dtype) {
   MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
   if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
     const Tensor& element = (*elements)[static_cast<size_t>(index)];
-    if (element.dtype() == dtype) return element;
+    if (element.dtype() == dtype && asked.allows(element.shape())) return element;
   }
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
   if (index < 0 || index >= static_cast<int64_t>(list.elements.size())) {
     return invalid("Trying to access element ", index, " in a list with ", list.elements.size(),
                    " elements.");
   }
+  // Only what the list says of its elements must fit what is asked for.
+  MR_TRY(merge_element_shapes(asked, list.element_shape).status());
   return element_of(list, index, asked);
 }
 

@@ -73,7 +73,7 @@ Result<Tensor> look_up(KernelContext& context) {
   if (value.dtype() == context.output_dtype(0)) return value;
   // The code that TensorFlow gives for a value of another type than the node told.
   return internal("'", context.node_name(), "' looks up ", dtype_name(context.output_dtype(0)),
-                 ", but the map holds ", dtype_name(value.dtype()), " under this key");
+                  ", but the map holds ", dtype_name(value.dtype()), " under this key");
 }
 
 Result<Tensor> insert_key(KernelContext& context) {

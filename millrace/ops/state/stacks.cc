@@ -103,8 +103,9 @@ Result<Tensor> pop(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<Stack> stack, find_stack(context));
   MR_ASSIGN(Tensor value, stack->pop());
   if (value.dtype() != context.output_dtype(0)) {
-    return invalid("'", context.node_name(), "' pops ", dtype_name(context.output_dtype(0)),
-                   ", but the stack holds ", dtype_name(value.dtype()));
+    // The code that TensorFlow gives for a value of another type than the node told.
+    return internal("'", context.node_name(), "' pops ", dtype_name(context.output_dtype(0)),
+                    ", but the stack holds ", dtype_name(value.dtype()));
   }
   return value;
 }

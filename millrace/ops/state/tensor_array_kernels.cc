@@ -170,9 +170,10 @@ Result<Tensor> gather_elements(KernelContext& context, const PartialShape& decla
   // Of no elements, only what is known of their shape can be given.
   MR_ASSIGN(const PartialShape known, declared.merge(array->element_shape()));
   if (elements.empty() && !known.is_fully_known()) {
-    return invalid("TensorArray has size zero, but element shape ", known.to_string(),
-                   " is not fully defined. Currently only static shapes are supported when packing "
-                   "zero-size TensorArrays.");
+    return unimplemented(
+        "TensorArray has size zero, but element shape ", known.to_string(),
+        " is not fully defined. Currently only static shapes are supported when packing "
+        "zero-size TensorArrays.");
   }
   const Shape each = elements.empty() ? *known.to_shape() : elements[0].shape();
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -244,9 +245,9 @@ namespace {
 Status concat_nothing(KernelContext& context, const PartialShape& each) {
   const auto known = each.to_shape();
   if (!known) {
-    return invalid("TensorArray has size zero, but element_shape_except0 ", each.to_string(),
-                   " is not fully defined. Currently only static shapes are supported when "
-                   "concatenating zero-size TensorArrays.");
+    return unimplemented("TensorArray has size zero, but element_shape_except0 ", each.to_string(),
+                         " is not fully defined. Currently only static shapes are supported when "
+                         "concatenating zero-size TensorArrays.");
   }
   std::vector<int64_t> dims(known->dims().begin(), known->dims().end());
   dims.insert(dims.begin(), 0);

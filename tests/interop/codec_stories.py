@@ -61,7 +61,7 @@ def jpeg(t):
 def read_jpeg(t, op):
     recovers = flag(t)
     # TensorFlow looks for ever for the rest of a header.
-    made = spoilt(t, jpeg(t), least=100 if recovers else 0)
+    made = spoilt(t, jpeg(t), least=640 if recovers else 0)
     attrs = {"channels": t.choice([0, 0, 1, 3]), "dct_method": t.choice(METHODS)}
     attrs.update(ratio=t.choice([1, 1, 2, 4, 8]), fancy_upscaling=flag(t))
     if t.one_in(8):

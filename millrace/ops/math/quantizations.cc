@@ -332,9 +332,9 @@ Status register_quantizations(OpRegistry& ops) {
           BoundQuantizeHow()),
       .not_differentiable = "its input is steps",
       .examples = {"[0 51 255], 1, 6 -> [1 2 6] | T = quint8",
-                   "[1 2 255], 0, 255 -> [1 2 255] | T = quint8, mode = 'MIN_FIRST'",
+                   "[1 2 255], 0, 255 -> [1 2 255] | T = quint8, mode = 'MIN_FIRST', dtype = float",
                    "[[-127 64] [127 0]], [-1 -1], [127 0.5] -> [[-127 64] [1 0]] | T = qint8, "
-                   "mode = 'SCALED', axis = 0, narrow_range = true"},
+                   "mode = 'SCALED', axis = 0, narrow_range = true, dtype = float"},
   });
 }
 

@@ -54,4 +54,4 @@ def test_a_save_that_takes_the_disks_for_one_fails_there(job):
     for index in (0, 1):
         start("ps", index, 5)
     chief = start("worker", 0, 5, "--shared")
-    assert chief.wait() != 0 and "NotFoundError" in chief.output()
+    assert chief.wait() != 0 and "there is no checkpoint" in chief.output()

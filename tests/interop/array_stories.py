@@ -88,9 +88,10 @@ class Array:
         given = {"indices": indices, "value": self.value((rows,))}
         self.call("Scatter", given, changes=True)
 
-    def Gather(self, gradient=False, least=0):
+    def Gather(self, gradient=False):
+        """Of no elements only where their shape is told: else TensorFlow's gives none, whatever it may know."""
         attrs = {"element_shape": list(self.shape)} if self.m.one_in(4) else {}
-        given = {"indices": self.indices(least)}
+        given = {"indices": self.indices(0 if attrs else 1)}
         self.call("Gather", given, dtype=self.m.dtype, gradient=gradient, **attrs)
 
     def Split(self):
@@ -155,7 +156,7 @@ def gradient_story(m, op):
     if m.one_in(2):
         array.Write()
     array.Size()
-    array.Gather(least=1)
+    array.Gather()
 
 
 VERBS = "Write Read Scatter Gather Split Concat Size Close".split()

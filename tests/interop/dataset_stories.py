@@ -293,3 +293,9 @@ TABLE = [
     *stories_of("TextLineDataset", ["string"], files_story),
     *stories_of("FixedLengthRecordDatasetV2", ["string"], files_story),
 ]
+
+REASONS = {
+    ("FixedLengthRecordDatasetV2", "IteratorGetNext: NotFoundError in TensorFlow, OutOfRange"): (
+        "it tells of a file that is not there for ever"
+    ),
+}

@@ -60,7 +60,10 @@ def old_normal(m):
 
 def binomial(m):
     """Counts and probabilities of one type, whatever is drawn."""
-    handle = generator(m)
+    state = m.integers(m.rng.integers(-(2**62), 2**62, (3,)), "int64")
+    # TensorFlow does not move a state on that it holds together with who feeds it.
+    own = m.call("AddV2", {"x": state, "y": m.values((), 0, 0, "int64")})
+    handle = resource(m, (3,), own, dtype="int64")
     kind = m.choice(["float32", "float64", "float16"])
     for _ in range(2):
         few = m.choice([(), (2,), (1, 2)])

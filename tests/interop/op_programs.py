@@ -52,9 +52,9 @@ def fed(tf, name, given, feeds, made=(), values=None):
     kind = tf.as_dtype(dtype)
     if name in ("axis", "element_shape"):  # gradients and shapes ask what it is
         return tf.constant(value, kind)
-    made = tf.placeholder(kind, np.shape(value))
-    feeds[made] = value if dtype == "string" else stored(kind, value)
-    return made
+    placeholder = tf.placeholder(kind, np.shape(value))
+    feeds[placeholder] = value if dtype == "string" else stored(kind, value)
+    return placeholder
 
 
 def fed_again(tf, tensor, feeds, values):
@@ -76,16 +76,8 @@ def stored(kind, value):
 
 def typed(tf, attrs):
     """Attributes with types and functions in the place of their names."""
-    names = ("dtype", "Tout", "T", "output_dtype", "out_type", "internal_type")
-    names += (
-        "Tkeys",
-        "Tvalues",
-        "key_dtype",
-        "value_dtype",
-        "element_dtype",
-        "element_type",
-        "elem_type",
-    )
+    names = "dtype Tout T output_dtype out_type internal_type Tkeys Tvalues".split()
+    names += "key_dtype value_dtype element_dtype element_type elem_type".split()
     made = {
         key: tf.as_dtype(value) if key in names and isinstance(value, str) else value
         for key, value in attrs.items()

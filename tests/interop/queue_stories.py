@@ -70,7 +70,7 @@ class Queue:
             return
         components, fits = self.element()
         self.call("QueueEnqueue", {"components": components}, waits=True)
-        self.size += fits and not waits
+        self.size += fits and not waits and not self.is_closed
 
     def QueueEnqueueMany(self):
         rows = int(self.m.rng.integers(0, 4))
@@ -79,7 +79,8 @@ class Queue:
             return
         components, fits = self.element((rows,))
         self.call("QueueEnqueueMany", {"components": components}, waits=True)
-        self.size += rows if fits else 0
+        if fits and not self.is_closed:
+            self.size = self.capacity if waits else self.size + rows
 
     def taken_types(self):
         return ["int32", *self.types[1:]] if self.m.one_in(16) else self.types

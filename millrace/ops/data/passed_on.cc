@@ -14,6 +14,15 @@ namespace {
 
 Result<DatasetPtr> same_dataset(DatasetInputs& inputs) { return inputs.dataset(); }
 
+// Of one that tells how many threads it wants: here it is run by those of the session.
+MakeDataset same_with_threads(const char* what) {
+  return [what](DatasetInputs& inputs) -> Result<DatasetPtr> {
+    MR_ASSIGN(const int64_t threads, inputs.scalar<int64_t>(1, what));
+    if (threads < 0) return invalid("`", what, "` must be >= 0, not ", threads);
+    return inputs.dataset();
+  };
+}
+
 // ---- Options
 // -------------------------------------------------------------------------------------
 
@@ -171,9 +180,13 @@ Status register_dataset_pass_ons(OpRegistry& ops) {
                   ", algorithm: int = 0, cpu_budget: int = 0, ram_budget: int = 0"));
   MR_TRY(add_same("FinalizeDataset", "", ", has_captured_ref: bool = false"));
   MR_TRY(add_same("AssertNextDataset", ", transformations: string", ""));
-  MR_TRY(add_same("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64", ""));
+  for (const auto& [name, what] :
+       {std::pair("MaxIntraOpParallelismDataset", "max_intra_op_parallelism"),
+        std::pair("PrivateThreadPoolDataset", "num_threads")}) {
+    MR_TRY(ops.add(dataset_op(name, doc, str_cat(input, ", ", what, ": int64"), kOutputs,
+                              same_with_threads(what))));
+  }
   MR_TRY(add_same("RewriteDataset", ", rewrite_name: string", ""));
-  MR_TRY(add_same("PrivateThreadPoolDataset", ", num_threads: int64", ""));
   for (const char* name : {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"}) {
     MR_TRY(ops.add(dataset_op(name, "The elements that do not fail.", input,
                               str_cat(kOutputs, ", log_warning: bool = false"),

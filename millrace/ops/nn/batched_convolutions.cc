@@ -10,7 +10,7 @@ namespace {
 
 // How many axes in front are the batch; the others are as windows know them.
 Result<int> batch_axes(const Windows& windows, int64_t batch_dims, int rank) {
-  if (batch_dims >= 0 && rank == windows.axes() - 1 + batch_dims)
+  if (batch_dims >= 0 && rank - (windows.axes() - 1) == batch_dims)
     return static_cast<int>(batch_dims);
   return invalid(windows.op(), ": input must have ", windows.axes() - 1,
                  " axes behind its batch_dims = ", batch_dims, ", which is not negative, but has ",

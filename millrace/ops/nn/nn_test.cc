@@ -384,8 +384,9 @@ TEST_CASE("a convolution needs as many axes as batch_dims and strides say, and g
   const std::vector<int64_t> steps = {1, 1, 1, 1};
   CHECK(refusal(one, {{"strides", steps}, {"batch_dims", int64_t{2}}}).find("but has 4 in all") !=
         std::string::npos);
-  CHECK(refusal(one, {{"strides", steps}, {"batch_dims", int64_t{-1}}}).find("not negative") !=
-        std::string::npos);
+  for (const int64_t none : {int64_t{-1}, INT64_MAX})
+    CHECK(refusal(one, {{"strides", steps}, {"batch_dims", none}}).find("not negative") !=
+          std::string::npos);
   CHECK(refusal(one, {{"strides", std::vector<int64_t>{1, 1}}}).find("must specify 4 dimensions") !=
         std::string::npos);
   CHECK(refusal(one, {{"strides", steps}, {"dilations", std::vector<int64_t>{1}}})

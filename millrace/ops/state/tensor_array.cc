@@ -79,6 +79,11 @@ Status TensorArray::write(int64_t index, Tensor value) {
     return invalid("TensorArray ", options_.name, ": Could not write to TensorArray index ", index,
                    " because it has already been read.");
   }
+  if (options_.is_gradient && element.shape && *element.shape != value.shape()) {
+    return invalid("TensorArray ", options_.name, ": Could not aggregate to TensorArray index ",
+                   index, " because the existing shape is ", element.shape->to_string(),
+                   " but the new input shape is ", value.shape().to_string(), ".");
+  }
   if (element.was_written && options_.is_gradient) return add(index, value);
   if (element.was_written) {
     return invalid("TensorArray ", options_.name, ": Could not write to TensorArray index ", index,
@@ -92,11 +97,6 @@ Status TensorArray::write(int64_t index, Tensor value) {
 
 Status TensorArray::add(int64_t index, const Tensor& value) {
   Element& element = elements_[index];
-  if (element.value.shape() != value.shape()) {
-    return invalid("TensorArray ", options_.name, ": Could not aggregate to TensorArray index ",
-                   index, " because the existing shape is ", element.value.shape().to_string(),
-                   " but the new input shape is ", value.shape().to_string(), ".");
-  }
   const cpu::BinaryLoop loop = cpu::addition_loop(options_.dtype);
   if (loop == nullptr) {
     return invalid("TensorArray ", options_.name, ": gradients of type ",

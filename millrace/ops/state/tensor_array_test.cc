@@ -196,8 +196,13 @@ TEST_CASE("arrays of before TensorFlow 1.0 do the same behind strings and refere
     const Value gradients =
         f.bench->run(op("Grad"), {handle, kFlow}, {.attrs = {{"source", AttrValue("g")}}})
             .value()[0];
-    REQUIRE(f.run(op("Write"), {gradients, Tensor::scalar<int32_t>(0), rows, kFlow}).ok());
-    CHECK(*f.run(op("Read"), {gradients, Tensor::scalar<int32_t>(0), kFlow}, dtype) == rows);
+    const Tensor first = Tensor::scalar<int32_t>(0), row = Tensor::vector<float>({3});
+    CHECK(f.run(op("Write"), {gradients, first, rows, kFlow})
+              .status()
+              .message()
+              .find("the existing shape is [1]") != std::string::npos);
+    REQUIRE(f.run(op("Write"), {gradients, first, row, kFlow}).ok());
+    CHECK(*f.run(op("Read"), {gradients, first, kFlow}, dtype) == row);
     REQUIRE(f.run(op("Close"), {handle}).ok());
     CHECK_FALSE(f.run(op("Gather"), {handle, both, kFlow}, dtype).ok());
   }

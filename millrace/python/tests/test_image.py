@@ -269,7 +269,7 @@ def test_glimpses_are_windows_around_an_offset(session):
 
 def test_a_bmp_is_decoded_by_its_own_op_and_by_the_one_for_all(session):
     header = np.array([54, 40, 1, 2], "<i4").tobytes() + b"\1\0\x08\0" + bytes(24)
-    bmp = b"BM" + bytes(8) + header + b"\7___\5"
+    bmp = b"BM" + bytes(8) + header + b"\7___\5___"
     for decode in (tf.image.decode_bmp, tf.image.decode_image):
         assert session.run(decode(bmp)).tolist() == [[[5]], [[7]]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="decode_bmp"):

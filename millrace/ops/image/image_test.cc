@@ -106,7 +106,7 @@ TEST_CASE("a PNG gives back what it was made of, with any channels and either de
 
 TEST_CASE("a PNG that is cut off behind its pixels is refused") {
   const Tensor bytes = one("EncodePng", {picture(1)}).value();
-  const std::string whole = bytes.item<std::string>();
+  const std::string& whole = bytes.item<std::string>();
   CHECK(refused("DecodePng", {Tensor::scalar(whole.substr(0, whole.size() - 6))})
             .starts_with("Invalid PNG data"));
 }

@@ -100,7 +100,7 @@ Result<std::string> Reader::saved() const {
 }
 
 Status Reader::restore(const std::string& state) {
-  const Status restored = try_restore(state);
+  Status restored = try_restore(state);
   if (!restored.ok()) reset();
   return restored;
 }

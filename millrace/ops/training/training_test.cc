@@ -89,7 +89,7 @@ struct Trained {
     return (*variable)[0];
   }
   Value reference(const Tensor& value) {
-    const Value variable = unset(value.dtype(), value.shape());
+    Value variable = unset(value.dtype(), value.shape());
     const Status status = run("Assign", {variable, value}, {{"T", value.dtype()}}).status();
     REQUIRE_MESSAGE(status.ok(), status.to_string());
     return variable;

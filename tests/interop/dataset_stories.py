@@ -295,7 +295,20 @@ TABLE = [
 ]
 
 REASONS = {
-    ("FixedLengthRecordDatasetV2", "IteratorGetNext: NotFoundError in TensorFlow, OutOfRange"): (
-        "it tells of a file that is not there for ever"
+    **{
+        (op, "IteratorGetNext: NotFoundError in TensorFlow, OutOfRange"): (
+            "it tells of a file that is not there for ever"
+        )
+        for op in ("FixedLengthRecordDatasetV2", "TextLineDataset")
+    },
+    **{
+        (op, f"{call}: values in TensorFlow, InvalidArgumentError here"): (
+            "it makes batches of no elements without end"
+        )
+        for op in ("RebatchDataset", "RebatchDatasetV2")
+        for call in (op, "MakeIterator")
+    },
+    ("RebatchDatasetV2", "IteratorGetNext: values in TensorFlow, FailedPrecondition"): (
+        "it makes batches of no elements without end"
     ),
 }

@@ -105,6 +105,7 @@ Result<std::vector<Tensor>> restore(const FileWorkplace& at, const std::vector<T
   if (opened.status().code() == Code::not_found) return restore_first(at, request, dtypes);
   MR_ASSIGN(const auto reader, std::move(opened));
   // Before any is read: what is not there is told first, as TensorFlow tells it.
+  for (size_t i = 0; i < dtypes.size(); ++i) MR_TRY(reader->entry(request.names[i]).status());
   for (size_t i = 0; i < dtypes.size(); ++i)
     MR_TRY(entry_of_type(*reader, request.names[i], dtypes[i]).status());
   std::vector<Tensor> restored;

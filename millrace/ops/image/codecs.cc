@@ -81,6 +81,7 @@ Result<Tensor> decode_any(std::string_view bytes, const JpegOptions& jpeg, GifFr
     return in_unit<uint16_t>(image);
   }
   if (!is_jpeg(bytes)) return unknown_format(bytes);
+  if (jpeg.channels == 4) return invalid("channels must be 0, 1, or 3 for a JPEG, got 4");
   MR_ASSIGN(Tensor image, decode_jpeg(bytes, jpeg, probe));
   return widened(std::move(image), dtype);
 }

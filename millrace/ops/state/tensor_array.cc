@@ -25,6 +25,12 @@ PartialShape TensorArray::element_shape() const {
   return element_shape_;
 }
 
+Status TensorArray::narrow_element_shape(const PartialShape& declared) {
+  MutexLock lock(mutex_);
+  MR_ASSIGN(element_shape_, element_shape_.merge(declared));
+  return {};
+}
+
 void TensorArray::close_array() {
   // Declared before the lock, and so freed after it: elements may be large.
   std::vector<Element> dropped;

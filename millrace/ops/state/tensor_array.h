@@ -53,6 +53,8 @@ class TensorArray final : public Resource {
   void note_pieces(int64_t count);
   // What is known of the elements' shape.
   PartialShape element_shape() const;
+  // That much more is known of it. Errors: INVALID_ARGUMENT if that contradicts.
+  Status narrow_element_shape(const PartialShape& declared);
   // Forgets all elements; every later read and write fails.
   void close_array();
 

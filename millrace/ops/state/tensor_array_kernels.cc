@@ -166,9 +166,10 @@ Result<Tensor> gather_elements(KernelContext& context, const PartialShape& decla
   } else {
     MR_ASSIGN(indices, read_integers(context.input(1), "indices"));
   }
+  MR_TRY(array->narrow_element_shape(declared));
   MR_ASSIGN(const std::vector<Tensor> elements, read_all(*array, indices, context.output_dtype(0)));
   // Of no elements, only what is known of their shape can be given.
-  MR_ASSIGN(const PartialShape known, declared.merge(array->element_shape()));
+  const PartialShape known = array->element_shape();
   if (elements.empty() && !known.is_fully_known()) {
     return unimplemented(
         "TensorArray has size zero, but element shape ", known.to_string(),
@@ -176,6 +177,10 @@ Result<Tensor> gather_elements(KernelContext& context, const PartialShape& decla
         "zero-size TensorArrays.");
   }
   const Shape each = elements.empty() ? *known.to_shape() : elements[0].shape();
+  if (!declared.allows(each)) {
+    return invalid("TensorArray was passed element_shape ", declared.to_string(),
+                   " which does not match the Tensor at index 0: ", each.to_string());
+  }
   for (size_t i = 0; i < elements.size(); ++i) {
     if (elements[i].shape() == each) continue;
     return invalid("TensorArray has inconsistent shapes. Index 0 has shape: ", each.to_string(),

@@ -80,13 +80,6 @@ Status find(KernelContext& context, Table& table) {
   return context.set_output(0, table.find(context.input(1), context.input(2), probe));
 }
 
-Status infer_find(InferContext& context) {
-  const PartialShape& fallback = context.input(2);
-  if (!fallback.has_rank() || fallback.rank() <= 1) return {};
-  return invalid("default_value must be a scalar or a vector, and its shape is ",
-                 fallback.to_string());
-}
-
 Status insert(KernelContext& context, Table& table) {
   return table.insert(context.input(1), context.input(2));
 }
@@ -152,7 +145,7 @@ Status register_lookups(OpRegistry& ops) {
        kernel_class<FillFromFileKernel>(), infer::no_outputs},
       {"LookupTableFind", "The values of keys; default_value where the table has no such key.",
        ", keys: Tin, default_value: Tout", "values: Tout", in_out, resource_kernel<Table>(find),
-       infer_find},
+       infer::unknown},
       {"LookupTableInsert", "Puts values under keys, in the place of what is there.",
        ", keys: Tin, values: Tout", "", in_out, made_once(resource_kernel<Table>(insert)),
        infer::no_outputs},

@@ -58,6 +58,9 @@ TEST_CASE("axes and indices out of range are named with the range") {
         "indices[0,1] = -1 is not in [0, 2)");
   const Attrs three{{"num_partitions", 3}};
   const Tensor data = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  // Rows that nobody has may be of any size.
+  const Tensor none = Tensor::allocate(DType::f32, {0, INT64_MAX / 8}).value();
+  CHECK(run_op(all_ops(), "DynamicPartition", {none, ints({})}, three).ok());
   CHECK(message("DynamicPartition", {data, one(17)}, three) == "partitions = 17 is not in [0, 3)");
   CHECK(message("DynamicPartition", {data, ints({0, -1})}, three) ==
         "partitions[1] = -1 is not in [0, 3)");

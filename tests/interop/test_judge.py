@@ -6,8 +6,11 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
+
+from tasks import DEADLINE
 
 HERE = pathlib.Path(__file__).parent
 SAMPLES = HERE / "judge" / "samples"
@@ -181,6 +184,10 @@ def test_an_interrupted_judge_tells_what_it_knows_and_leaves_no_process_behind()
     said, _ = judge.communicate(timeout=60)
     assert judge.returncode == 130
     assert "interrupted; this is what was judged so far" in said
+    # What it has killed may be a moment in dying.
+    deadline = time.monotonic() + DEADLINE
+    while list(processes_of_session(judge.pid)) and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert list(processes_of_session(judge.pid)) == []
 
 

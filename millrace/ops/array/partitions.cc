@@ -62,7 +62,8 @@ Status dynamic_partition(KernelContext& context, int64_t number) {
     ends.push_back(static_cast<char*>(part.mutable_data()));
     parts.push_back(std::move(part));
   }
-  const int64_t bytes = row * static_cast<int64_t>(dtype_size(data.dtype()));
+  // A row that nobody has may be of any size.
+  const int64_t bytes = of_row.empty() ? 0 : row * static_cast<int64_t>(dtype_size(data.dtype()));
   const char* from = static_cast<const char*>(data.data());
   CancelProbe probe(context);
   for (const int32_t partition : of_row) {

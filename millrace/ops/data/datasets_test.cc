@@ -95,6 +95,11 @@ TEST_CASE("an element is found by its place, where it is known how many there ar
   CHECK((*at(skipped, 4))[0].tensor.item<int64_t>() == 6);
   CHECK(at(skipped, 5).status().to_string() == "OUT_OF_RANGE: Index out of range [0, 5):5");
   CHECK(at(skipped, -1).status().code() == Code::out_of_range);
+  Attrs pairs = Pipeline::outputs({DType::i64});
+  pairs.set("output_shapes", std::vector<PartialShape>{PartialShape{2}});
+  CHECK(made.bench->run("GetElementAtIndex", {skipped, number(0)}, {.attrs = pairs})
+            .status()
+            .message() == "Incompatible shapes at component 0: expected [2] but got [].");
   const Tensor endless = made.derive("RepeatDataset", {skipped, number(-1)});
   CHECK(at(endless, 0).status().message() ==
         "the dataset has an infinite cardinality, which does not support random access.");

@@ -1,4 +1,5 @@
 // Part of families.h: register_dataset_reductions, one value out of a whole dataset.
+#include <span>
 #include <utility>
 
 #include "millrace/op/infer.h"
@@ -165,20 +166,22 @@ class SingleKernel final : public Kernel, public FunctionCaller {
     if (!dataset.ok()) return done(dataset.status());
     auto components = inputs.components();
     if (!components.ok()) return done(components.status());
+    std::vector<PartialShape> shapes = components->shapes;
     auto walk = std::make_shared<Iterator>(*std::move(components), node_.name);
     const Status begun = walk->begin(*dataset, machine_of(context));
     if (!begun.ok()) return done(begun);
     Iterator& walked = *walk;
     walked.next(context.step().cancellation,
-                Done<Element>([&context, walk = std::move(walk),
+                Done<Element>([&context, walk = std::move(walk), shapes = std::move(shapes),
                                done = std::move(done)](Result<Element> element) mutable {
-                  Status status = give(context, std::move(element));
+                  Status status = give(context, std::move(element), shapes);
                   done(std::move(status));
                 }));
   }
 
  private:
-  static Status give(KernelContext& context, Result<Element> element) {
+  static Status give(KernelContext& context, Result<Element> element,
+                     std::span<const PartialShape> shapes) {
     if (!element.ok()) return std::move(element).status();
     if (element->size() != static_cast<size_t>(context.num_outputs()))
       return invalid("an element of ", element->size(), " components where the node has ",
@@ -190,6 +193,10 @@ class SingleKernel final : public Kernel, public FunctionCaller {
         return invalid("Data type mismatch at component ", slot, ": expected ",
                        dtype_name(context.output_dtype(slot)), " but got ",
                        dtype_name(component.dtype()), ".");
+      const PartialShape& shape = shapes[static_cast<size_t>(slot)];
+      if (!shape.allows(component.shape()))
+        return invalid("Incompatible shapes at component ", slot, ": expected ", shape.to_string(),
+                       " but got ", component.shape().to_string(), ".");
       context.set_output(slot, std::move(component));
     }
     return {};

@@ -191,7 +191,7 @@ struct BoundByKept {
 Status quantized_floats(KernelContext& context, QuantizeV2Loop loop, const QuantizeHow& how) {
   MR_ASSIGN(const AlongAxis along, slices_of(context, how));
   std::array<Tensor, 3> made;
-  const Shape& ranges = context.input(1).shape();
+  const Shape ranges = how.axis == -1 ? Shape{} : Shape{along.length};
   MR_ASSIGN(made[0], context.allocate(0, context.input(0).shape()));
   MR_ASSIGN(made[1], context.allocate(1, ranges));
   MR_ASSIGN(made[2], context.allocate(2, ranges));

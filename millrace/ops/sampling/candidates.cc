@@ -1,4 +1,5 @@
 // Part of families.h: register_candidates.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -214,6 +215,7 @@ Result<std::unique_ptr<Kernel>> make_fixed(const KernelSpec& spec) {
   }
   MR_ASSIGN(unigrams.distortion, spec.attrs.real("distortion"));
   MR_ASSIGN(unigrams.reserved, spec.attrs.integer("num_reserved_ids"));
+  unigrams.reserved = std::max<int64_t>(unigrams.reserved, 0);
   MR_ASSIGN(unigrams.shards, spec.attrs.integer("num_shards"));
   MR_ASSIGN(unigrams.shard, spec.attrs.integer("shard"));
   MR_ASSIGN(unigrams.range, spec.attrs.integer("range_max"));

@@ -149,6 +149,11 @@ TEST_CASE("what cannot be drawn, and classes that are none, are refused") {
   CHECK(problem("FixedUnigramCandidateSampler", classes(),
                 sampling(9, {{"unigrams", AttrValue(std::vector<float>{1, 2})}})) ==
         "range_max is 9, but 0 reserved ids and 2 weights were given");
+  // Fewer than none are none.
+  CHECK(problem("FixedUnigramCandidateSampler", classes(),
+                sampling(9, {{"num_reserved_ids", AttrValue(INT64_MIN)},
+                             {"unigrams", AttrValue(std::vector<float>{1, 2})}})) ==
+        "range_max is 9, but 0 reserved ids and 2 weights were given");
 }
 
 }  // namespace

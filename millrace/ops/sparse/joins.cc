@@ -108,6 +108,7 @@ struct AxisParts {
   int64_t begin(int64_t part) const { return part * size + std::min(part, longer); }
   int64_t length(int64_t part) const { return size + (part < longer ? 1 : 0); }
   int64_t part_of(int64_t index) const {
+    if (longer == 0) return index / size;  // which one more could run over
     const int64_t in_longer = longer * (size + 1);
     return index < in_longer ? index / (size + 1) : longer + (index - in_longer) / size;
   }

@@ -178,6 +178,9 @@ TEST_CASE("joins refuse ranks, sizes and axes that do not fit") {
   CHECK(
       says(split(Tensor::scalar(int64_t{1}), 4), "between 1 and the splitting dimension size (3)"));
   CHECK(says(split(Tensor::vector<int64_t>({1}), 2), "Input axis should be a scalar"));
+  const Tensor longest = Tensor::vector<int64_t>({2, std::numeric_limits<int64_t>::max()});
+  CHECK(refusal_of("SparseSplit", {Tensor::scalar(int64_t{1}), of.indices, of.values, longest},
+                   {{"num_split", 1}}) == "it ran");
 }
 
 TEST_CASE(

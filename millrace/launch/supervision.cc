@@ -125,16 +125,14 @@ void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actio
   if (has_succeeded()) return stop(StopCause::finished, "", now, actions);
   if (stop_) return;
   for (const TaskEnded* end : news)
-    if (fails_job(*end, now, actions)) failed_.push_back(end->task);
-  if (!failed_.empty()) return judge(now, actions);
+    if (fails_job(*end, now, actions) && !judge_by_) judge_by_ = now + limits_.cause_within;
+  if (judge_by_) return judge(now, actions);
   // The last that was to succeed may have been lost instead.
   if (has_succeeded()) stop(StopCause::finished, "", now, actions);
 }
 
 void Supervision::judge(Clock::Time now, Actions& actions) {
-  const Task& failed = tasks_[*std::ranges::min_element(
-      failed_, {}, [this](size_t task) { return blame_rank(tasks_[task].reason); })];
-  if (!judge_by_) judge_by_ = now + limits_.cause_within;
+  const Task& failed = *culprit();
   if (now < *judge_by_ && blames_running(failed)) return;
   std::string text = str_cat(failed.name, " failed: ", with_last_error(failed.reason));
   if (!failed.limit.empty()) str_append(&text, "; ", failed.limit);

@@ -208,8 +208,7 @@ class Supervision {
   const Clock::Time start_;
   std::vector<Task> tasks_;
   Restarts restarts_;
-  std::vector<size_t> failed_;  // of which the job fails, and nothing has been done about it yet
-  std::optional<Clock::Time> judge_by_;
+  std::optional<Clock::Time> judge_by_;  // a task has failed the job, and the rest runs still
   std::optional<StopCause> stop_;
   std::string stop_reason_;  // for people; who interrupted, who waits, which limit
   std::optional<Clock::Time> kill_at_;

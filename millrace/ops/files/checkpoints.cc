@@ -60,17 +60,8 @@ Result<std::vector<Tensor>> save(const FileWorkplace& at, const std::vector<Tens
   return std::vector<Tensor>();
 }
 
-Result<io::BundleEntry> entry_of_type(const io::BundleReader& reader, const std::string& name,
-                                      DType dtype) {
-  MR_ASSIGN(io::BundleEntry entry, reader.entry(name));
-  if (entry.dtype == dtype) return entry;
-  return invalid("tensor_name = ", name, "; expected dtype ", dtype_name(dtype),
-                 " does not equal original dtype ", dtype_name(entry.dtype));
-}
-
-Result<Tensor> restore_one(const io::BundleReader& reader, const std::string& name,
-                           const std::string& slice, DType dtype) {
-  MR_ASSIGN(const io::BundleEntry entry, entry_of_type(reader, name, dtype));
+Result<Tensor> restore_one(const io::BundleReader& reader, const io::BundleEntry& entry,
+                           const std::string& name, const std::string& slice, DType dtype) {
   if (slice.empty() && dtype == DType::variant) {
     MR_ASSIGN(const std::vector<std::string> messages, reader.read_variants(name, entry));
     return variants_of_messages(entry.shape, messages).with(name);
@@ -105,12 +96,20 @@ Result<std::vector<Tensor>> restore(const FileWorkplace& at, const std::vector<T
   if (opened.status().code() == Code::not_found) return restore_first(at, request, dtypes);
   MR_ASSIGN(const auto reader, std::move(opened));
   // Before any is read: what is not there is told first, as TensorFlow tells it.
-  for (size_t i = 0; i < dtypes.size(); ++i) MR_TRY(reader->entry(request.names[i]).status());
-  for (size_t i = 0; i < dtypes.size(); ++i)
-    MR_TRY(entry_of_type(*reader, request.names[i], dtypes[i]).status());
+  std::vector<io::BundleEntry> entries;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    MR_ASSIGN(io::BundleEntry entry, reader->entry(request.names[i]));
+    entries.push_back(std::move(entry));
+  }
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    if (entries[i].dtype == dtypes[i]) continue;
+    return invalid("tensor_name = ", request.names[i], "; expected dtype ", dtype_name(dtypes[i]),
+                   " does not equal original dtype ", dtype_name(entries[i].dtype));
+  }
   std::vector<Tensor> restored;
   for (size_t i = 0; i < dtypes.size(); ++i) {
-    MR_ASSIGN(Tensor tensor, restore_one(*reader, request.names[i], request.slices[i], dtypes[i]));
+    MR_ASSIGN(Tensor tensor,
+              restore_one(*reader, entries[i], request.names[i], request.slices[i], dtypes[i]));
     restored.push_back(std::move(tensor));
   }
   return restored;

@@ -69,6 +69,14 @@ Result<Tensor> decode_frames(std::string_view bytes, int channels, GifFrames fra
   return widened(std::move(images), dtype);
 }
 
+Status check_channels(int64_t channels, bool is_jpeg_op) {
+  const bool is_known = is_jpeg_op
+                            ? channels == 0 || channels == 1 || channels == 3
+                            : channels == 0 || channels == 1 || channels == 3 || channels == 4;
+  if (is_known) return {};
+  return invalid("channels must be 0, 1, ", is_jpeg_op ? "or 3" : "3, or 4", ", got ", channels);
+}
+
 // As in TensorFlow, an op that is named after one of the formats takes the others as well.
 Result<Tensor> decode_any(std::string_view bytes, const JpegOptions& jpeg, GifFrames frames,
                           DType dtype, CancelProbe& probe) {
@@ -81,17 +89,9 @@ Result<Tensor> decode_any(std::string_view bytes, const JpegOptions& jpeg, GifFr
     return in_unit<uint16_t>(image);
   }
   if (!is_jpeg(bytes)) return unknown_format(bytes);
-  if (jpeg.channels == 4) return invalid("channels must be 0, 1, or 3 for a JPEG, got 4");
+  MR_TRY(check_channels(jpeg.channels, true));
   MR_ASSIGN(Tensor image, decode_jpeg(bytes, jpeg, probe));
   return widened(std::move(image), dtype);
-}
-
-Status check_channels(int64_t channels, bool is_jpeg_op) {
-  const bool is_known = is_jpeg_op
-                            ? channels == 0 || channels == 1 || channels == 3
-                            : channels == 0 || channels == 1 || channels == 3 || channels == 4;
-  if (is_known) return {};
-  return invalid("channels must be 0, 1, ", is_jpeg_op ? "or 3" : "3, or 4", ", got ", channels);
 }
 
 struct BoundJpeg {

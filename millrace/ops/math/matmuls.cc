@@ -1,4 +1,7 @@
 // Part of families.h: register_matmuls.
+#include <algorithm>
+#include <span>
+
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/narrow.h"
@@ -21,16 +24,17 @@ class ProductKernel : public Kernel {
   const Multiplier multiplier_;
 };
 
-// Of BatchMatMul's first version, whose axes before the matrices do not broadcast.
-Status check_same_batches(const PartialShape& x, const PartialShape& y) {
-  if (!x.has_rank() || !y.has_rank() || x.rank() < 2 || y.rank() < 2) return {};
-  const auto batches = [](const PartialShape& shape) {
-    const auto dims = shape.dims();
-    return PartialShape::create({dims.begin(), dims.end() - 2});
+// Of BatchMatMul's first version, whose axes before the matrices do not broadcast. Of shapes, and
+// of what is known of them.
+template <class AnyShape>
+Status check_same_batches(const AnyShape& x, const AnyShape& y) {
+  if (x.rank() < 2 || y.rank() < 2) return {};
+  const auto may_be_same = [](int64_t a, int64_t b) {
+    return a == b || a == kUnknownDim || b == kUnknownDim;
   };
-  MR_ASSIGN(const PartialShape of_x, batches(x));
-  MR_ASSIGN(const PartialShape of_y, batches(y));
-  if (of_x.merge(of_y).ok()) return {};
+  const std::span<const int64_t> of_x = x.dims(), of_y = y.dims();
+  const size_t x_axes = of_x.size() - 2, y_axes = of_y.size() - 2;
+  if (std::ranges::equal(of_x.first(x_axes), of_y.first(y_axes), may_be_same)) return {};
   return invalid(
       "x is ", x.to_string(), " and y is ", y.to_string(),
       "; the axes before their matrices must be the same. BatchMatMulV2 broadcasts them");
@@ -186,7 +190,8 @@ Status register_matmuls(OpRegistry& ops) {
     KernelFactory kernel;
   };
   const InferFn infer_same_batches = [](InferContext& context) -> Status {
-    MR_TRY(check_same_batches(context.input(0), context.input(1)));
+    const PartialShape &x = context.input(0), &y = context.input(1);
+    if (x.has_rank() && y.has_rank()) MR_TRY(check_same_batches(x, y));
     return infer_product(kBatchMatMul)(context);
   };
   const Version versions[] = {

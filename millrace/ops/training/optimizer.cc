@@ -28,12 +28,15 @@ struct Layout {
   Extent extent;
   int gradient = 0, indices = -1;  // slots
   std::vector<int> scalars = {};   // slots
+  // What the op looks at the signs of before it computes.
+  std::vector<std::pair<int, Sign>> signs = {};
 
   Layout(OptimizerOp of, Kind kind, Extent extent)
       : optimizer(std::move(of)), kind(kind), extent(extent) {
     int slot = num_variables();
     for (const std::string& input : optimizer.inputs) {
       if (!is_gradient(input)) {
+        note_sign(input, slot);
         scalars.push_back(slot++);
         continue;
       }
@@ -47,6 +50,13 @@ struct Layout {
     if (slot < num_variables()) return optimizer.variables[slot];
     const int input = slot - num_variables() - (indices >= 0 && slot > indices ? 1 : 0);
     return optimizer.inputs[input];
+  }
+
+ private:
+  void note_sign(const std::string& input, int slot) {
+    if (extent == Extent::whole && !optimizer.checks_signs_of_whole) return;
+    for (const SignedInput& signed_input : optimizer.signs)
+      if (signed_input.name == input) signs.emplace_back(slot, signed_input.sign);
   }
 };
 
@@ -149,15 +159,11 @@ SignWords sign_of(double value, Sign wanted, bool flag) {
 }
 
 Status check_signs(const KernelContext& context, const Layout& layout, bool flag) {
-  const OptimizerOp& optimizer = layout.optimizer;
-  if (layout.extent == Extent::whole && !optimizer.checks_signs_of_whole) return {};
-  for (const SignedInput& input : optimizer.signs) {
-    for (const int slot : layout.scalars) {
-      if (layout.name_of(slot) != input.name) continue;
-      const double value = real_value(context.input(slot));
-      const SignWords sign = sign_of(value, input.sign, flag);
-      if (!sign.holds) return invalid(input.name, " is not a ", sign.words, " scalar: ", value);
-    }
+  for (const auto& [slot, wanted] : layout.signs) {
+    const double value = real_value(context.input(slot));
+    const SignWords sign = sign_of(value, wanted, flag);
+    if (!sign.holds)
+      return invalid(layout.name_of(slot), " is not a ", sign.words, " scalar: ", value);
   }
   return {};
 }

@@ -12,12 +12,11 @@ struct BFloat16 {
 
   BFloat16() = default;
   explicit BFloat16(float value) {
+    // Without a branch: loops of it become vectors.
     const uint32_t word = std::bit_cast<uint32_t>(value);
-    if ((word & 0x7fffffffu) > 0x7f800000u) {
-      bits = static_cast<uint16_t>((word >> 16) | 0x40u);  // NaN stays NaN
-    } else {
-      bits = static_cast<uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
-    }
+    const uint32_t nan = (word >> 16) | 0x40u;  // NaN stays NaN
+    const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
+    bits = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
   }
   explicit operator float() const {
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);

@@ -7,6 +7,7 @@
 #include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/loops/variants.h"
 
@@ -14,9 +15,9 @@ namespace millrace {
 namespace {
 
 // A tensor of `shape` with the only element of `value` everywhere.
-Result<Tensor> filled(const Tensor& value, const Shape& shape, CancelProbe probe) {
+Result<Tensor> filled(const Tensor& value, const Shape& shape, KernelContext& context) {
   const Strides everywhere(shape.rank(), 0);
-  return copied_box(shape, value, {0, everywhere}, probe);
+  return copied_box(shape, value, {0, everywhere}, context);
 }
 
 Result<Tensor> fill(KernelContext& context) {
@@ -24,7 +25,7 @@ Result<Tensor> fill(KernelContext& context) {
   // A vector of one has always passed for a scalar.
   if (context.input(1).num_elements() != 1 || context.input(1).shape().rank() > 1)
     return invalid("value must be a scalar, got shape ", context.input(1).shape().to_string());
-  return filled(context.input(1), shape, CancelProbe(context));
+  return filled(context.input(1), shape, context);
 }
 
 KernelFactory zeros_like(const VariantTypes& types) {
@@ -41,7 +42,7 @@ Tensor one_of() {
 }
 
 Result<Tensor> ones_like(KernelContext& context, Tensor (*one)()) {
-  return filled(one(), context.input(0).shape(), CancelProbe(context));
+  return filled(one(), context.input(0).shape(), context);
 }
 
 // --- Range ---
@@ -172,6 +173,30 @@ Result<std::vector<int64_t>> one_hot_dims(const AnyShape& indices, int64_t wante
   return dims;
 }
 
+// Blocks [begin, end) of `depth` x `inner` elements. Each is filled and then set, while the cache
+// has it; an index that is out of range is off everywhere.
+struct Hot {
+  std::span<const int64_t> indices;
+  int64_t depth, inner;
+  const void *on, *off;
+  void* to;
+};
+using HotLoop = void (*)(const Hot& hot, int64_t begin, int64_t end);
+
+template <class T>
+void hot_loop(const Hot& hot, int64_t begin, int64_t end) {
+  const T on = *static_cast<const T*>(hot.on), off = *static_cast<const T*>(hot.off);
+  const int64_t size = hot.depth * hot.inner;
+  for (int64_t block = begin; block < end; ++block) {
+    T* const to = static_cast<T*>(hot.to) + block * size;
+    std::fill_n(to, size, off);
+    for (int64_t i = 0; i < hot.inner; ++i) {
+      const int64_t index = hot.indices[static_cast<size_t>(block * hot.inner + i)];
+      if (index >= 0 && index < hot.depth) to[index * hot.inner + i] = on;
+    }
+  }
+}
+
 Result<Tensor> one_hot(KernelContext& context, int64_t axis) {
   const Tensor& indices = context.input(0);
   MR_ASSIGN(const int64_t depth, read_integer(context.input(1), "depth"));
@@ -183,17 +208,22 @@ Result<Tensor> one_hot(KernelContext& context, int64_t axis) {
   MR_ASSIGN(const std::vector<int64_t> dims, one_hot_dims(indices.shape(), axis, depth));
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   MR_ASSIGN(const std::vector<int64_t> hot, read_elements(indices, "indices"));
-  MR_ASSIGN(Tensor output, filled(context.input(3), shape, CancelProbe(context)));
+  MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  if (shape.num_elements() == 0) return output;
   MR_ASSIGN(const int at, resolve_axis(axis, shape.rank(), "OneHot's axis"));
   const int64_t inner = row_major_strides(shape)[at];
-  const auto size = static_cast<int64_t>(dtype_size(output.dtype()));
-  char* to = static_cast<char*>(output.mutable_data());
-  for (size_t i = 0; i < hot.size(); ++i) {
-    if (hot[i] < 0 || hot[i] >= depth) continue;  // such an index is off everywhere
-    const int64_t outer = static_cast<int64_t>(i) / inner, rest = static_cast<int64_t>(i) % inner;
-    const int64_t place = (outer * depth + hot[i]) * inner + rest;
-    copy_elements(output.dtype(), context.input(2).data(), to + place * size, 1);
-  }
+  const Hot all{
+      hot, depth, inner, context.input(2).data(), context.input(3).data(), output.mutable_data()};
+  const auto loop =
+      cpu::pick_storage<HotLoop>(output.dtype(), []<class T>() -> HotLoop { return &hot_loop<T>; });
+  MR_TRY(share_range(context, indices.num_elements() / inner, depth * inner,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                       for (int64_t block = begin; block < end; ++block) {
+                         loop(all, block, block + 1);
+                         if (!probe.go_on(depth * inner)) return probe.status();
+                       }
+                       return {};
+                     }));
   return output;
 }
 

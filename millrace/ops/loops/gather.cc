@@ -30,10 +30,6 @@ Result<GatherAxes> gather_axes(const AnyShape& params, int indices_rank, int64_t
 // What a row costs besides its elements, in elementary steps.
 constexpr int64_t kCostOfRow = 4;
 
-// Copies `number` rows of `inner` elements each.
-using CopyRows = void (*)(DType dtype, const char* from, const int64_t* rows, int64_t number,
-                          char* to, int64_t inner);
-
 template <class T>
 void copy_single(DType, const char* from, const int64_t* rows, int64_t number, char* to, int64_t) {
   const T* x = reinterpret_cast<const T*>(from);
@@ -48,12 +44,12 @@ void copy_rows(DType dtype, const char* from, const int64_t* rows, int64_t numbe
     copy_elements(dtype, from + rows[i] * bytes, to + i * bytes, inner);
 }
 
+}  // namespace
+
 CopyRows copy_rows_for(DType dtype, int64_t inner) {
   if (inner != 1) return &copy_rows;
   return cpu::pick_storage<CopyRows>(dtype, []<class T>() -> CopyRows { return &copy_single<T>; });
 }
-
-}  // namespace
 
 std::string index_text(std::span<const int64_t> index) {
   std::string text;

@@ -14,6 +14,8 @@
 #endif
 // In front of a function that is the body of several, each for other instructions.
 #define MR_BODY [[gnu::always_inline]] inline
+// Behind the parameters of a lambda that is such a body.
+#define MR_LAMBDA_BODY __attribute__((always_inline))
 
 namespace millrace::cpu {
 
@@ -27,6 +29,27 @@ Instructions instructions();
 template <class Loop>
 Loop widest(Loop plain, Loop avx2) {
   return instructions() >= Instructions::avx2 ? avx2 : plain;
+}
+
+// Calls `body`, compiled for AVX2 where the processor has it: for loops that stand where they are
+// needed and have no name.
+//
+//   in_widest([&]() MR_LAMBDA_BODY {
+//     for (int64_t c = 0; c < channels; ++c) sum[c] += row[c];
+//   });
+namespace internal_instructions {
+template <class Body>
+MR_AVX2 void call_avx2(const Body& body) {
+  body();
+}
+}  // namespace internal_instructions
+template <class Body>
+void in_widest(const Body& body) {
+  if (instructions() >= Instructions::avx2) {
+    internal_instructions::call_avx2(body);
+  } else {
+    body();
+  }
 }
 
 }  // namespace millrace::cpu

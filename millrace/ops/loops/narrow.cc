@@ -52,6 +52,26 @@ __attribute__((target("avx2,f16c"))) void convert_f16c(const float* from, Half* 
   const __m128i halves = _mm256_cvtps_ph(floats, _MM_FROUND_TO_NEAREST_INT);
   std::memcpy(static_cast<void*>(to), &halves, static_cast<size_t>(n) * sizeof(*to));
 }
+
+// As BFloat16(float): to the nearest, ties to even, and a NaN stays one.
+MR_AVX2 __m256i upper_halves(__m256 floats) {
+  const __m256i words = _mm256_castps_si256(floats), upper = _mm256_srli_epi32(words, 16);
+  const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+  const __m256i more = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(words, more), 16);
+  const __m256i nan = _mm256_or_si256(upper, _mm256_set1_epi32(0x40));
+  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(floats, floats, _CMP_UNORD_Q));
+  return _mm256_blendv_epi8(rounded, nan, is_nan);
+}
+MR_AVX2 void convert_avx2(const float* from, BFloat16* to, int64_t n) {
+  for (; n >= 16; n -= 16, from += 16, to += 16) {
+    const __m256i packed = _mm256_packus_epi32(upper_halves(_mm256_loadu_ps(from)),
+                                               upper_halves(_mm256_loadu_ps(from + 8)));
+    // It packs each half by itself.
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(packed, 0xD8));
+  }
+  convert(from, to, n);
+}
 #else
 template <class From, class To>
 void convert_avx2(const From* from, To* to, int64_t n) {

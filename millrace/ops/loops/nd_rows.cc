@@ -1,6 +1,7 @@
 #include "millrace/ops/loops/nd_rows.h"
 
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/gather.h"
 #include "millrace/ops/loops/indices.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/loops/sums.h"
@@ -66,20 +67,24 @@ Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, std::str
     return rows;
   }
   MR_ASSIGN(const std::vector<int64_t> all, read_elements(indices, "indices"));
-  rows.numbers.reserve(static_cast<size_t>(number));
-  for (int64_t i = 0; i < number; ++i) {
-    const std::span<const int64_t> index(all.data() + i * depth, static_cast<size_t>(depth));
-    int64_t at = 0;
-    bool is_good = true;
-    for (int axis = 0; axis < depth; ++axis) {
-      is_good = is_good && index[axis] >= 0 && index[axis] < params.dim(axis);
-      if (is_good) at = at * params.dim(axis) + index[axis];
+  rows.numbers.resize(static_cast<size_t>(number));
+  const std::span<const int64_t> dims = params.dims().first(static_cast<size_t>(depth));
+  const int64_t* index = all.data();
+  for (int64_t i = 0; i < number; ++i, index += depth) {
+    uint64_t at = 0;  // of an index that is out of range it may be anything
+    bool is_bad = false;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      const auto place = static_cast<uint64_t>(index[axis]),
+                 dim = static_cast<uint64_t>(dims[axis]);
+      is_bad |= place >= dim;
+      at = at * dim + place;
     }
-    if (!is_good && bad == BadIndices::are_errors) {
-      return invalid("indices", place_text(places, i), " = ", coordinates(index),
-                     " does not index into ", what, " ", params.to_string());
+    if (is_bad && bad == BadIndices::are_errors) {
+      return invalid("indices", place_text(places, i), " = ",
+                     coordinates({index, static_cast<size_t>(depth)}), " does not index into ",
+                     what, " ", params.to_string());
     }
-    rows.numbers.push_back(is_good ? at : NdRows::kNone);
+    rows.numbers[static_cast<size_t>(i)] = is_bad ? NdRows::kNone : static_cast<int64_t>(at);
   }
   return rows;
 }
@@ -131,14 +136,20 @@ Result<Tensor> gather_nd(const Tensor& params, const Tensor& indices, BadIndices
   MR_ASSIGN(const NdRows rows, read_nd_rows(indices, params.shape(), "param shape", bad));
   MR_ASSIGN(Tensor made, bad == BadIndices::are_ignored ? Tensor::zeros(params.dtype(), shape)
                                                         : Tensor::allocate(params.dtype(), shape));
-  const int64_t bytes = rows.length * static_cast<int64_t>(dtype_size(params.dtype()));
-  const char* from = static_cast<const char*>(params.data());
-  char* to = static_cast<char*>(made.mutable_data());
-  for (const int64_t row : rows.numbers) {
-    if (row != NdRows::kNone) copy_elements(params.dtype(), from + row * bytes, to, rows.length);
-    to += bytes;
-    if (!probe.go_on(rows.length + 1)) return probe.status();
-  }
+  const DType dtype = params.dtype();
+  const CopyRows copy = copy_rows_for(dtype, rows.length);
+  const int64_t bytes = rows.length * static_cast<int64_t>(dtype_size(dtype));
+  const char* const from = static_cast<const char*>(params.data());
+  const auto copy_some = [&](int64_t begin, int64_t count) {
+    char* const to = static_cast<char*>(made.mutable_data()) + begin * bytes;
+    const int64_t* const numbers = rows.numbers.data() + begin;
+    if (bad == BadIndices::are_errors) return copy(dtype, from, numbers, count, to, rows.length);
+    for (int64_t i = 0; i < count; ++i)
+      if (numbers[i] != NdRows::kNone)
+        copy(dtype, from, numbers + i, 1, to + i * bytes, rows.length);
+  };
+  const int64_t piece = std::max<int64_t>(1, CancelProbe::kPiece / (rows.length + 1));
+  MR_TRY(probe.in_pieces(static_cast<int64_t>(rows.numbers.size()), copy_some, piece));
   return made;
 }
 

@@ -35,6 +35,8 @@ class PhiloxBlocks {
   const PhiloxBlock& counter() const { return counter_; }
 
   PhiloxBlock next();
+  // The next `count`, which are had sooner together than one by one.
+  void next(PhiloxBlock* blocks, int64_t count);
   void skip(uint64_t blocks);
   // The same, so many blocks further.
   PhiloxBlocks from(uint64_t blocks) const {
@@ -44,6 +46,10 @@ class PhiloxBlocks {
   }
 
  private:
+  // The halves of the counter.
+  uint64_t lower() const { return counter_[0] | uint64_t{counter_[1]} << 32; }
+  uint64_t upper() const { return counter_[2] | uint64_t{counter_[3]} << 32; }
+
   Key key_;
   PhiloxBlock counter_;  // lowest word first
 };

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "millrace/ops/loops/instructions.h"
 
@@ -24,19 +26,36 @@ struct Smaller {
 
 namespace internal_row_folds {
 
+// Four vectors, spelled out: compilers keep an array of as many elements in memory.
+constexpr int kVectors = 4;
+template <class T>
+using Vector __attribute__((vector_size(32))) = T;
+
 template <class Better, class T>
 MR_BODY T best_body(T start, const T* x, int64_t n) {
-  constexpr int64_t kLanes = 128 / sizeof(T);
-  T lanes[kLanes];
-  for (T& lane : lanes) lane = start;
+  static_assert(!std::is_same_v<T, bool>);
+  constexpr int64_t kLanes = 32 / sizeof(T);
+  Vector<T> best[kVectors];
+  for (Vector<T>& vector : best) vector = Vector<T>{} + start;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
+  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Vector<T> next;
+      std::memcpy(&next, x + i + v * kLanes, sizeof(next));
+      if constexpr (std::is_same_v<Better, Larger>) {
+        best[v] = next > best[v] ? next : best[v];
+      } else {
+        best[v] = next < best[v] ? next : best[v];
+      }
+    }
+  }
+  T all = start;
+  for (const Vector<T>& vector : best)
     for (int64_t lane = 0; lane < kLanes; ++lane)
-      lanes[lane] = Better::wins(x[i + lane], lanes[lane]) ? x[i + lane] : lanes[lane];
-  T best = start;
-  for (const T lane : lanes) best = Better::wins(lane, best) ? lane : best;
-  for (; i < n; ++i) best = Better::wins(x[i], best) ? x[i] : best;
-  return best;
+      all = Better::wins(static_cast<T>(vector[lane]), all) ? vector[lane] : all;
+  for (; i < n; ++i) all = Better::wins(x[i], all) ? x[i] : all;
+  return all;
 }
 template <class Better, class T>
 T best_plain(T start, const T* x, int64_t n) {
@@ -49,12 +68,21 @@ MR_AVX2 T best_avx2(T start, const T* x, int64_t n) {
 
 template <class T>
 MR_BODY double sum_body(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 16;
-  double lanes[kLanes] = {}, sum = 0;
+  constexpr int64_t kLanes = 4;
+  using Few __attribute__((vector_size(kLanes * sizeof(T)))) = T;
+  Vector<double> sums[kVectors] = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(x[i + lane]);
-  for (const double lane : lanes) sum += lane;
+  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Few next;
+      std::memcpy(&next, x + i + v * kLanes, sizeof(next));
+      sums[v] += __builtin_convertvector(next, Vector<double>);
+    }
+  }
+  double sum = 0;
+  for (const Vector<double>& vector : sums)
+    for (int64_t lane = 0; lane < kLanes; ++lane) sum += vector[lane];
   for (; i < n; ++i) sum += static_cast<double>(x[i]);
   return sum;
 }
@@ -74,8 +102,14 @@ MR_AVX2 double sum_avx2(const T* x, int64_t n) {
 template <class Better, class T>
 T best_of(T start, const T* x, int64_t n) {
   using Fold = T (*)(T, const T*, int64_t);
-  return widest<Fold>(&internal_row_folds::best_plain<Better, T>,
-                      &internal_row_folds::best_avx2<Better, T>)(start, x, n);
+  if constexpr (std::is_same_v<T, bool>) {
+    // Of which there are no vectors.
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(x);
+    return best_of<Better, uint8_t>(start ? 1 : 0, bytes, n) != 0;
+  } else {
+    return widest<Fold>(&internal_row_folds::best_plain<Better, T>,
+                        &internal_row_folds::best_avx2<Better, T>)(start, x, n);
+  }
 }
 
 // The sum of n elements, kept in double.

@@ -1,6 +1,7 @@
 #include "millrace/ops/math/multiplier.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -115,42 +116,65 @@ bool goes_to_onednn(DType dtype, const Shape& c, int64_t inner) {
   return work >= kWorthACall && onednn::can_multiply();
 }
 
-// The part of a product that one thread computes: some rows, or some columns.
-struct Block {
+// The rows, or the columns, of a part of a product.
+struct Span {
   int64_t begin, size;
 };
 
-// A product cut across its longer side into `number` blocks of `size`, by its shape alone. Each
-// reads all of one operand, so that a block is worth it only if it is large.
-struct Blocks {
-  bool by_rows;
+// One side of a product, cut into `number` parts of `size`; the last one may be smaller.
+struct Cut {
   int64_t length, size, number;
 
-  Blocks(int64_t rows, int64_t inner, int64_t columns)
-      : by_rows(rows >= columns), length(std::max(rows, columns)) {
+  Cut(int64_t along, int64_t wanted) : length(along) {
+    constexpr int64_t kLine = 16;
+    size = ((length + wanted - 1) / wanted + kLine - 1) / kLine * kLine;
+    number = (length + size - 1) / size;
+  }
+  Span operator[](int64_t i) const { return {i * size, std::min(size, length - i * size)}; }
+};
+
+// A product cut into blocks, by its shape alone, each worth a thread's while. A block reads all
+// rows of one operand and all columns of the other that it is made of, and packs them first: so
+// both sides are cut, as far as it takes to have the least read.
+struct Blocks {
+  Cut rows, columns;
+
+  static Blocks of(int64_t rows, int64_t inner, int64_t columns) {
     constexpr int64_t kLeast = 64, kMost = 16, kWork = int64_t{1} << 20;
     const double work = static_cast<double>(rows) * static_cast<double>(columns) *
                         static_cast<double>(inner) / static_cast<double>(kWork);
     const int64_t wanted = static_cast<int64_t>(std::clamp<double>(work, 1, kMost));
-    size = std::max(kLeast, (length + wanted - 1) / wanted);
-    size = (size + 15) / 16 * 16;
-    number = (length + size - 1) / size;
+    const int64_t most_by_rows = std::clamp<int64_t>(rows / kLeast, 1, wanted);
+    const int64_t most_by_columns = std::max<int64_t>(columns / kLeast, 1);
+    int64_t best = 1;
+    double least = std::numeric_limits<double>::max();
+    for (int64_t by_rows = 1; by_rows <= most_by_rows; ++by_rows) {
+      const int64_t by_columns = std::min(wanted / by_rows, most_by_columns);
+      // As many as are wanted come first, then what is read.
+      const double missing = static_cast<double>(wanted - by_rows * by_columns);
+      const double read = static_cast<double>(by_rows) * static_cast<double>(columns) +
+                          static_cast<double>(by_columns) * static_cast<double>(rows);
+      const double cost = missing * 1e12 + read;
+      if (cost < least) {
+        least = cost;
+        best = by_rows;
+      }
+    }
+    return {Cut(rows, best), Cut(columns, std::min(wanted / best, most_by_columns))};
   }
-  Block operator[](int64_t i) const { return {i * size, std::min(size, length - i * size)}; }
+  int64_t number() const { return rows.number * columns.number; }
 };
 
-// The block of c = a * b that `at` says. `whole` describes the product of whole matrices.
-Status multiply_block(onednn::Product whole, bool by_rows, Block at, const float* a, const float* b,
-                      float* c) {
-  if (by_rows) {
-    whole.rows = at.size;
-    a += at.begin * (whole.a_transposed ? 1 : whole.a_stride);
-    c += at.begin * whole.c_stride;
-  } else {
-    whole.columns = at.size;
-    b += at.begin * (whole.b_transposed ? whole.b_stride : 1);
-    c += at.begin;
-  }
+// The block of c = a * b that `rows` and `columns` say. `whole` describes the product of whole
+// matrices.
+Status multiply_block(onednn::Product whole, Span rows, Span columns, const float* a,
+                      const float* b, float* c) {
+  whole.rows = rows.size;
+  a += rows.begin * (whole.a_transposed ? 1 : whole.a_stride);
+  c += rows.begin * whole.c_stride;
+  whole.columns = columns.size;
+  b += columns.begin * (whole.b_transposed ? whole.b_stride : 1);
+  c += columns.begin;
   return onednn::multiply(whole, a, b, c);
 }
 
@@ -277,11 +301,13 @@ Status Multiplier::multiply_shared(KernelContext& context, const Tensor& a, cons
   const float* const x = a.flat<float>().data();
   const float* const y = b.flat<float>().data();
   float* const z = c.mutable_flat<float>().data();
-  const Blocks blocks(rows, inner, columns);
+  const Blocks blocks = Blocks::of(rows, inner, columns);
+  const int64_t number = blocks.number();
   return share_work(
-      context, batches.shape.num_elements() * blocks.number, [&](int64_t piece, CancelProbe&) {
-        const int64_t i = piece / blocks.number;
-        return multiply_block(whole, blocks.by_rows, blocks[piece % blocks.number],
+      context, batches.shape.num_elements() * number, [&](int64_t piece, CancelProbe&) {
+        const int64_t i = piece / number, block = piece % number;
+        return multiply_block(whole, blocks.rows[block / blocks.columns.number],
+                              blocks.columns[block % blocks.columns.number],
                               x + batches.matrix(0, i) * rows * inner,
                               y + batches.matrix(1, i) * inner * columns, z + i * rows * columns);
       });

@@ -7,68 +7,59 @@
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
-#include "millrace/ops/nn/pool_shape.h"
+#include "millrace/ops/nn/window_folds.h"
 
 namespace millrace {
 namespace {
 
-// What the image has of a window: the rest is not counted.
-struct Inside {
-  Slide::Span planes, rows, columns;
-
-  Inside(const PoolShape& pool, int64_t row, int64_t ox)
-      : planes(pool.slides.z.inside(row / pool.slides.y.out)),
-        rows(pool.slides.y.inside(row % pool.slides.y.out)),
-        columns(pool.slides.x.inside(ox)) {}
-
-  int64_t size() const {
-    return (planes.last - planes.first) * (rows.last - rows.first) * (columns.last - columns.first);
-  }
-  // visit(first pixel, pixels) for each row of it.
-  template <class Visit>
-  void each_row(const PoolShape& pool, Visit visit) const {
-    for (int64_t z = planes.first; z < planes.last; ++z) {
-      for (int64_t y = rows.first; y < rows.last; ++y)
-        visit((z * pool.slides.y.in + y) * pool.slides.x.in + columns.first,
-              columns.last - columns.first);
-    }
-  }
-};
-
-// Row `row` of an image's outputs; or what it gives back to the image.
+// Row `row` of an image's outputs.
 template <class T>
 void average_row(const PoolShape& pool, const T* image, T* output, int64_t row) {
   const int64_t channels = pool.channels;
-  T* to = output + row * pool.slides.x.out * channels;
-  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
-    const Inside part(pool, row, ox);
-    std::fill_n(to, channels, T(0));
-    part.each_row(pool, [&](int64_t pixel, int64_t pixels) {
-      for (const T* from = image + pixel * channels; pixels > 0; --pixels, from += channels) {
-        MR_INDEPENDENT
-        for (int64_t c = 0; c < channels; ++c) to[c] += from[c];
-      }
-    });
-    const T size = static_cast<T>(part.size());
-    MR_INDEPENDENT
-    for (int64_t c = 0; c < channels; ++c) to[c] /= size;
-  }
+  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
+    T* to = output + row * pool.slides.x.out * channels;
+    const WindowsOfRow windows(pool.slides, row);
+    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
+      const Box window = windows[ox];
+      each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
+        Lanes<T, kLanes> lanes;
+        lanes.fill(T(0));
+        each_place(window, pool.slides.y.in, pool.slides.x.in,
+                   [&](int64_t pixel) MR_LAMBDA_BODY { lanes.add(image + pixel * channels + c); });
+        lanes.divide(static_cast<T>(window.size()));
+        lanes.store(to + c);
+      });
+    }
+  });
 }
 
+// Row `row` of the image: its part of what arrives at the windows of each pixel. `shares` has the
+// part that a pixel has of each window.
 template <class T>
-void spread_row(const PoolShape& pool, T* image, const T* output, int64_t row) {
-  const int64_t channels = pool.channels;
-  const T* from = output + row * pool.slides.x.out * channels;
-  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, from += channels) {
-    const Inside part(pool, row, ox);
-    const T share = T(1) / static_cast<T>(part.size());
-    part.each_row(pool, [&](int64_t pixel, int64_t pixels) {
-      for (T* to = image + pixel * channels; pixels > 0; --pixels, to += channels) {
-        MR_INDEPENDENT
-        for (int64_t c = 0; c < channels; ++c) to[c] += from[c] * share;
-      }
-    });
+void spread_row(const PoolShape& pool, const T* shares, T* image, const T* output, int64_t row) {
+  const int64_t channels = pool.channels, width = pool.slides.x.in;
+  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
+    const PixelsOfRow pixels(pool.slides, row);
+    for (int64_t x = 0; x < width; ++x) {
+      fold_places(pixels[x], pool.slides.y.out, pool.slides.x.out, channels, T(0),
+                  image + (row * width + x) * channels,
+                  [&](auto& lanes, int64_t window, int64_t c) MR_LAMBDA_BODY {
+                    lanes.add_scaled(output + window * channels + c, shares[window]);
+                  });
+    }
+  });
+}
+
+// Of each window of an image, one divided by the pixels that the image has of it.
+template <class T>
+Result<Tensor> shares_of_windows(const Slides& slides) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(dtype_of<T>, {slides.rows_out(), slides.x.out}));
+  T* to = made.mutable_flat<T>().data();
+  for (int64_t row = 0; row < slides.rows_out(); ++row) {
+    const WindowsOfRow windows(slides, row);
+    for (int64_t x = 0; x < slides.x.out; ++x) *to++ = T(1) / static_cast<T>(windows[x].size());
   }
+  return made;
 }
 
 template <class T>
@@ -93,15 +84,16 @@ Status spread(KernelContext& context, const PoolShape& pool, Tensor& images,
               const Tensor& outputs) {
   T* x = images.mutable_flat<T>().data();
   const T* y = outputs.flat<T>().data();
-  const int64_t height = pool.slides.rows_out();
-  return share_range(context, pool.batch, pool.row_cost() * height,
+  MR_ASSIGN(const Tensor shares, shares_of_windows<T>(pool.slides));
+  const int64_t rows = pool.slides.z.in * pool.slides.y.in;
+  const int64_t cost = pool.row_cost() * pool.slides.rows_out() / rows + 1;
+  return share_range(context, pool.batch * rows, cost,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       for (int64_t n = begin; n < end; ++n) {
-                         for (int64_t oy = 0; oy < height; ++oy) {
-                           spread_row(pool, x + n * pool.image_elements(),
-                                      y + n * pool.output_elements(), oy);
-                           if (!probe.go_on(pool.row_cost())) return probe.status();
-                         }
+                       for (int64_t at = begin; at < end; ++at) {
+                         spread_row(pool, shares.flat<T>().data(),
+                                    x + at / rows * pool.image_elements(),
+                                    y + at / rows * pool.output_elements(), at % rows);
+                         if (!probe.go_on(cost)) return probe.status();
                        }
                        return {};
                      });
@@ -137,8 +129,8 @@ Status average_pool_grad(KernelContext& context, const Windows& windows) {
   MR_ASSIGN(const Tensor y, channels_last(windows, wide, context));
   MR_ASSIGN(const Shape rows,
             rows_shape(windows, pool.batch, pool.slides, Side::in, pool.channels));
-  MR_ASSIGN(Tensor x, Tensor::zeros(y.dtype(), rows));
-  if (y.num_elements() > 0) {
+  MR_ASSIGN(Tensor x, Tensor::allocate(y.dtype(), rows));
+  if (x.num_elements() > 0) {
     MR_TRY(y.dtype() == DType::f64 ? spread<double>(context, pool, x, y)
                                    : spread<float>(context, pool, x, y));
   }

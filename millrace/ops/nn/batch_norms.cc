@@ -52,31 +52,53 @@ Result<Moments> moments_of(KernelContext& context, const Rows& x) {
   MR_ASSIGN(made.variance, filled_vector(x.channels, nan));
   if (x.rows == 0) return made;
   const int64_t channels = x.channels;
-  const auto rows = static_cast<double>(x.rows);
-  float* const mean = made.mean.mutable_flat<float>().data();
-  float* const variance = made.variance.mutable_flat<float>().data();
-  MR_ASSIGN(const Tensor sums,
-            sums_of_rows(context, x.rows, channels, [&](int64_t row, float* sum, float*) {
-              const float* from = x[row];
-              MR_INDEPENDENT
-              for (int64_t c = 0; c < channels; ++c) sum[c] += from[c];
-            }));
-  for (int64_t c = 0; c < channels; ++c)
-    mean[c] = static_cast<float>(sums.flat<double>()[c] / rows);
-  MR_ASSIGN(const Tensor squares,
-            sums_of_rows(context, x.rows, channels, [&](int64_t row, float* sum, float* rest) {
-              const float* from = x[row];
-              MR_INDEPENDENT
-              for (int64_t c = 0; c < channels; ++c) {
-                const float off = from[c] - mean[c];
-                sum[c] += off * off;
-                rest[c] += off;
-              }
-            }));
-  // The mean was rounded: what it is off by would add to the variance.
+  // Of some rows: the mean, and the sum of the squares of what they are off it. Two of these become
+  // that of all their rows by what their means differ in (Chan, Golub and LeVeque, 1983).
+  const auto gather = [&](int64_t begin, int64_t end, float* room, double* of) MR_LAMBDA_BODY {
+    float *const mean = room, *const squares = mean + channels, *const rest = squares + channels;
+    std::fill_n(room, 3 * channels, 0.0F);
+    for (int64_t row = begin; row < end; ++row) {
+      const float* const from = x[row];
+      MR_INDEPENDENT
+      for (int64_t c = 0; c < channels; ++c) mean[c] += from[c];
+    }
+    const float share = 1.0F / static_cast<float>(end - begin);
+    MR_INDEPENDENT
+    for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
+    for (int64_t row = begin; row < end; ++row) {
+      const float* const from = x[row];
+      MR_INDEPENDENT
+      for (int64_t c = 0; c < channels; ++c) {
+        const float off = from[c] - mean[c];
+        squares[c] += off * off;
+        rest[c] += off;
+      }
+    }
+    // The mean was rounded: `rest` says what it is off by.
+    MR_INDEPENDENT
+    for (int64_t c = 0; c < channels; ++c) {
+      of[c] = static_cast<double>(mean[c]) + static_cast<double>(rest[c] * share);
+      of[channels + c] =
+          static_cast<double>(squares[c]) - static_cast<double>(rest[c] * rest[c] * share);
+    }
+  };
+  const auto join = [channels](double* of, int64_t rows, const double* more,
+                               int64_t more_rows) MR_LAMBDA_BODY {
+    const double part = static_cast<double>(more_rows) / static_cast<double>(rows + more_rows);
+    const double weight = part * static_cast<double>(rows);
+    MR_INDEPENDENT
+    for (int64_t c = 0; c < channels; ++c) {
+      const double apart = more[c] - of[c];
+      of[c] += apart * part;
+      of[channels + c] += more[channels + c] + apart * apart * weight;
+    }
+  };
+  MR_ASSIGN(const Tensor all, joined_rows(context, x.rows, channels, gather, join));
+  const double *const mean = all.flat<double>().data(), *const squares = mean + channels;
   for (int64_t c = 0; c < channels; ++c) {
-    const double rest = squares.flat<double>()[channels + c] / rows;
-    variance[c] = static_cast<float>(std::max(0.0, squares.flat<double>()[c] / rows - rest * rest));
+    made.mean.mutable_flat<float>()[c] = static_cast<float>(mean[c]);
+    made.variance.mutable_flat<float>()[c] =
+        static_cast<float>(std::max(0.0, squares[c] / static_cast<double>(x.rows)));
   }
   return made;
 }
@@ -90,7 +112,7 @@ Result<Tensor> normalised(KernelContext& context, const Rows& x, const Moments& 
     factor[c] = scale.flat<float>()[c] / std::sqrt(by.variance.flat<float>()[c] + epsilon);
   const float* const mean = by.mean.flat<float>().data();
   const float* const add = offset.flat<float>().data();
-  return made_rows(context, x, [&](int64_t row, float* to) {
+  return made_rows(context, x, [&](int64_t row, float* to) MR_LAMBDA_BODY {
     const float* from = x[row];
     MR_INDEPENDENT
     for (int64_t c = 0; c < channels; ++c) to[c] = (from[c] - mean[c]) * factor[c] + add[c];
@@ -180,14 +202,15 @@ Status batch_norm_grad(KernelContext& context, const Normalising& how) {
   const int64_t channels = x.channels;
   const float* const mean = vectors[1].flat<float>().data();
   MR_ASSIGN(const Tensor sums,
-            sums_of_rows(context, x.rows, channels, [&](int64_t row, float* plain, float* by_x) {
-              const float *in = x[row], *d = dy[row];
-              MR_INDEPENDENT
-              for (int64_t c = 0; c < channels; ++c) {
-                plain[c] += d[c];
-                by_x[c] += d[c] * (in[c] - mean[c]);
-              }
-            }));
+            sums_of_rows(context, x.rows, channels,
+                         [&](int64_t row, float* plain, float* by_x) MR_LAMBDA_BODY {
+                           const float *in = x[row], *d = dy[row];
+                           MR_INDEPENDENT
+                           for (int64_t c = 0; c < channels; ++c) {
+                             plain[c] += d[c];
+                             by_x[c] += d[c] * (in[c] - mean[c]);
+                           }
+                         }));
   const double* const plain = sums.flat<double>().data();
   // Of each channel: dx = factor * (dy - rest - slope * (x - mean)).
   MR_ASSIGN(Tensor by_scale, Tensor::allocate(DType::f32, {channels}));
@@ -206,7 +229,7 @@ Status batch_norm_grad(KernelContext& context, const Normalising& how) {
     rest[c] = static_cast<float>(plain[c] / rows);
     slope[c] = static_cast<float>(plain[channels + c] * inverse * inverse / rows);
   }
-  MR_ASSIGN(const Tensor dx, made_rows(context, x, [&](int64_t row, float* to) {
+  MR_ASSIGN(const Tensor dx, made_rows(context, x, [&](int64_t row, float* to) MR_LAMBDA_BODY {
               const float *in = x[row], *d = dy[row];
               MR_INDEPENDENT
               for (int64_t c = 0; c < channels; ++c)

@@ -7,6 +7,7 @@
 #include "millrace/op/attrs.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/tensor/tensor.h"
 
@@ -37,32 +38,60 @@ Result<Rows> rows_of(const Tensor& images, const Normalising& how, CancelProbe p
 Result<Tensor> as_images(Tensor rows, int64_t channels, const Normalising& how,
                          const Tensor& images, CancelProbe probe);
 
-// Two sums over all rows for each channel: add(row, first, second) adds a row to both. Some rows at
-// a time are added in float32, and these in float64, in an order that the shape decides.
-template <class Add>
-Result<Tensor> sums_of_rows(KernelContext& context, int64_t rows, int64_t channels, Add add) {
-  constexpr int64_t kSome = 64;
+// What all rows come to, two numbers for each channel, in float64: gather(begin, end, room, of)
+// says it of rows [begin, end), which lie in the nearest cache together, so that several passes
+// over them cost little more than one; `room` has three floats for each channel. And join(of, rows,
+// more, more_rows) adds to what `rows` rows come to what others do. In an order that the shape
+// decides.
+template <class Gather, class Join>
+Result<Tensor> joined_rows(KernelContext& context, int64_t rows, int64_t channels, Gather gather,
+                           Join join) {
+  constexpr int64_t kNear = int64_t{4} << 10;  // floats
+  const int64_t some = std::clamp<int64_t>(kNear / std::max<int64_t>(channels, 1), 8, 64);
   const int64_t pieces = pieces_of_range(rows, channels * 4), each = (rows + pieces - 1) / pieces;
   MR_ASSIGN(Tensor kept, Tensor::zeros(DType::f64, {pieces, 2, channels}));
-  double* const totals = kept.mutable_flat<double>().data();
+  double* const all = kept.mutable_flat<double>().data();
   MR_TRY(share_work(context, pieces, [&](int64_t piece, CancelProbe& probe) -> Status {
-    MR_ASSIGN(Tensor narrow, Tensor::allocate(DType::f32, {2, channels}));
-    float* const first = narrow.mutable_flat<float>().data();
-    double* const mine = totals + piece * 2 * channels;
-    const int64_t end = std::min(rows, (piece + 1) * each);
-    for (int64_t row = piece * each; row < end;) {
-      std::fill_n(first, 2 * channels, 0.0F);
-      for (const int64_t stop = std::min(end, row + kSome); row < stop; ++row)
-        add(row, first, first + channels);
-      for (int64_t c = 0; c < 2 * channels; ++c) mine[c] += first[c];
-      if (!probe.go_on(kSome * channels)) return probe.status();
+    MR_ASSIGN(Tensor narrow, Tensor::allocate(DType::f32, {3, channels}));
+    MR_ASSIGN(Tensor wide, Tensor::allocate(DType::f64, {2, channels}));
+    float* const room = narrow.mutable_flat<float>().data();
+    double* const more = wide.mutable_flat<double>().data();
+    double* const mine = all + piece * 2 * channels;
+    const int64_t begin = piece * each, end = std::min(rows, begin + each);
+    for (int64_t row = begin; row < end; row += some) {
+      const int64_t stop = std::min(end, row + some);
+      cpu::in_widest([&]() MR_LAMBDA_BODY {
+        gather(row, stop, room, more);
+        join(mine, row - begin, more, stop - row);
+      });
+      if (!probe.go_on((stop - row) * channels)) return probe.status();
     }
     return {};
   }));
-  MR_ASSIGN(Tensor sums, Tensor::zeros(DType::f64, {2, channels}));
-  double* const sum = sums.mutable_flat<double>().data();
-  for (int64_t i = 0; i < kept.num_elements(); ++i) sum[i % (2 * channels)] += totals[i];
-  return sums;
+  MR_ASSIGN(Tensor joined, Tensor::zeros(DType::f64, {2, channels}));
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t before = std::min(rows, piece * each);
+    join(joined.mutable_flat<double>().data(), before, all + piece * 2 * channels,
+         std::min(rows, before + each) - before);
+  }
+  return joined;
+}
+
+// Two sums over all rows for each channel: add(row, first, second) adds a row to both. Some rows at
+// a time are added in float32, and these in float64.
+template <class Add>
+Result<Tensor> sums_of_rows(KernelContext& context, int64_t rows, int64_t channels, Add add) {
+  return joined_rows(
+      context, rows, channels,
+      [=](int64_t begin, int64_t end, float* room, double* sums) MR_LAMBDA_BODY {
+        std::fill_n(room, 2 * channels, 0.0F);
+        for (int64_t row = begin; row < end; ++row) add(row, room, room + channels);
+        std::copy_n(room, 2 * channels, sums);
+      },
+      [=](double* sums, int64_t, const double* more, int64_t) MR_LAMBDA_BODY {
+        MR_INDEPENDENT
+        for (int64_t c = 0; c < 2 * channels; ++c) sums[c] += more[c];
+      });
 }
 
 // out[row] = make(row, channel) for all of them.
@@ -71,11 +100,15 @@ Result<Tensor> made_rows(KernelContext& context, const Rows& like, Make make) {
   MR_ASSIGN(Tensor made, Tensor::allocate(DType::f32, {like.rows, like.channels}));
   float* const to = made.mutable_flat<float>().data();
   const int64_t channels = like.channels;
+  constexpr int64_t kSome = 64;
   MR_TRY(share_range(context, like.rows, channels * 4,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       for (int64_t row = begin; row < end; ++row) {
-                         make(row, to + row * channels);
-                         if (!probe.go_on(channels)) return probe.status();
+                       for (int64_t row = begin; row < end; row += kSome) {
+                         const int64_t stop = std::min(end, row + kSome);
+                         cpu::in_widest([&]() MR_LAMBDA_BODY {
+                           for (int64_t at = row; at < stop; ++at) make(at, to + at * channels);
+                         });
+                         if (!probe.go_on((stop - row) * channels)) return probe.status();
                        }
                        return {};
                      }));

@@ -3,66 +3,41 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 
-#include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/share_work.h"
-#include "millrace/ops/nn/pool_shape.h"
+#include "millrace/ops/nn/window_folds.h"
 
 namespace millrace {
 
-// visit(pixel) for each pixel that the image has of window `ox` in row `row` of outputs.
-template <class Visit>
-void each_in_window(const PoolShape& pool, int64_t row, int64_t ox, Visit visit) {
-  const Slides& slides = pool.slides;
-  const Slide::Span planes = slides.z.inside(row / slides.y.out);
-  const Slide::Span rows = slides.y.inside(row % slides.y.out), columns = slides.x.inside(ox);
-  for (int64_t z = planes.first; z < planes.last; ++z) {
-    for (int64_t y = rows.first; y < rows.last; ++y) {
-      for (int64_t x = columns.first; x < columns.last; ++x)
-        visit((z * slides.y.in + y) * slides.x.in + x);
-    }
-  }
-}
-
-// Where from[c] is larger than best[c], takes it and says that it is `here`. All is read before
-// anything is written: so written, compilers see that they need no branch.
+// For each output of row `row`: its value, and the pixel where it was found, the first of equals;
+// -1 for an empty window. `values` and `pixels` have room for a row of outputs.
 template <class T>
-void keep_larger(const T* from, T* best, int32_t* where, int32_t here, int64_t channels) {
-  using M = cpu::Math<T>;
-  MR_INDEPENDENT
-  for (int64_t c = 0; c < channels; ++c) {
-    const T x = from[c], before = best[c];
-    const int32_t place = where[c];
-    const bool is_larger = static_cast<M>(x) > static_cast<M>(before);
-    const int32_t now = is_larger ? here : place;
-    const T larger = is_larger ? x : before;
-    where[c] = now;
-    best[c] = larger;
-  }
-}
-
-// For each output of row `oy`: its value, and the pixel where it was found, the first of equals; -1
-// for an empty window. `values` and `pixels` have room for a row of outputs.
-template <class T>
-void find_row(const PoolShape& pool, const T* image, int64_t oy, T* values, int32_t* pixels) {
-  const int64_t channels = pool.channels;
-  std::fill_n(pixels, pool.slides.x.out * channels, -1);
-  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox) {
-    T* const best = values + ox * channels;
-    int32_t* const where = pixels + ox * channels;
-    bool is_first = true;
-    each_in_window(pool, oy, ox, [&](int64_t pixel) {
-      const T* const from = image + pixel * channels;
-      const auto here = static_cast<int32_t>(pixel);
-      if (std::exchange(is_first, false)) {
-        std::copy_n(from, channels, best);
-        std::fill_n(where, channels, here);
-        return;
+void find_row(const PoolShape& pool, const T* image, int64_t row, T* values, int32_t* pixels) {
+  const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
+  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
+    T* best = values;
+    int32_t* where = pixels;
+    const WindowsOfRow windows(pool.slides, row);
+    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, best += channels, where += channels) {
+      const Box window = windows[ox];
+      if (window.size() == 0) {
+        std::fill_n(where, channels, -1);
+        continue;
       }
-      keep_larger(from, best, where, here, channels);
-    });
-  }
+      const int64_t first = (window.z.first * height + window.y.first) * width + window.x.first;
+      each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
+        Lanes<T, kLanes> largest;
+        typename Lanes<T, kLanes>::Places places;
+        largest.load(image + first * channels + c);
+        places.fill(static_cast<int32_t>(first));
+        each_place(window, height, width, [&](int64_t pixel) MR_LAMBDA_BODY {
+          largest.keep_larger(image + pixel * channels + c, places, static_cast<int32_t>(pixel));
+        });
+        largest.store(best + c);
+        places.store(where + c);
+      });
+    }
+  });
 }
 
 // What a row of outputs and what was found for it come to.
@@ -109,15 +84,6 @@ Status each_found(KernelContext& context, const PoolShape& pool, const Tensor& i
                        }
                        return {};
                      });
-}
-
-template <class T>
-void add_to(T& sum, T more) {
-  if constexpr (cpu::kIsNarrowFloat<T>) {
-    sum = T(static_cast<float>(sum) + static_cast<float>(more));
-  } else {
-    sum = cpu::add(sum, more);
-  }
 }
 
 }  // namespace millrace

@@ -11,8 +11,6 @@
 namespace millrace {
 namespace {
 
-using cpu::Math;
-
 // --- MaxPool ---
 
 // Output row `oy` of an image.
@@ -29,19 +27,18 @@ T lowest() {
 }
 
 template <class T>
-void max_row(const PoolShape& pool, const void* image, void* output, int64_t oy) {
-  using M = Math<T>;
+void max_row(const PoolShape& pool, const void* image, void* output, int64_t row) {
   const int64_t channels = pool.channels;
-  T* to = static_cast<T*>(output) + oy * pool.slides.x.out * channels;
-  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
-    std::fill_n(to, channels, lowest<T>());
-    each_in_window(pool, oy, ox, [&](int64_t pixel) {
-      const T* from = static_cast<const T*>(image) + pixel * channels;
-      MR_INDEPENDENT
-      for (int64_t c = 0; c < channels; ++c)
-        to[c] = static_cast<M>(from[c]) > static_cast<M>(to[c]) ? from[c] : to[c];
-    });
-  }
+  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
+    const T* const from = static_cast<const T*>(image);
+    T* to = static_cast<T*>(output) + row * pool.slides.x.out * channels;
+    const WindowsOfRow windows(pool.slides, row);
+    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
+      fold_places(windows[ox], pool.slides.y.in, pool.slides.x.in, channels, lowest<T>(), to,
+                  [&](auto& lanes, int64_t pixel, int64_t c)
+                      MR_LAMBDA_BODY { lanes.keep_larger(from + pixel * channels + c); });
+    }
+  });
 }
 
 const char* image_at(const Tensor& tensor, int64_t elements, int64_t n) {
@@ -85,16 +82,51 @@ Status max_pool(KernelContext& context, MaxRow row, const Windows& said) {
 using MoveLoop = Status (*)(KernelContext& context, const PoolShape& pool, const Tensor& images,
                             const Tensor& moved, Tensor& result);
 
+// Row `row` of an image: what arrives at the windows of each pixel that were found there.
 template <class T>
-Status scatter_found(KernelContext& context, const PoolShape& pool, const Tensor& images,
-                     const Tensor& moved, Tensor& result) {
-  const T* from = moved.flat<T>().data();
-  T* to = result.mutable_flat<T>().data();
-  return each_found<T>(context, pool, images, [&](const Found<T>& found) {
-    found.each([&](int64_t output, int64_t at, const T&) {
-      if (at >= 0) add_to(to[at], from[output]);
-    });
+void give_back_row(const PoolShape& pool, const int32_t* found, const T* moved, int64_t row,
+                   T* image) {
+  const int64_t channels = pool.channels, width = pool.slides.x.in;
+  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
+    const PixelsOfRow pixels(pool.slides, row);
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t here = row * width + x;
+      fold_places(pixels[x], pool.slides.y.out, pool.slides.x.out, channels, T(0),
+                  image + here * channels,
+                  [&](auto& lanes, int64_t window, int64_t c) MR_LAMBDA_BODY {
+                    const int64_t at = window * channels + c;
+                    lanes.add_found(moved + at, found + at, static_cast<int32_t>(here));
+                  });
+    }
   });
+}
+
+template <class T>
+Status give_back(KernelContext& context, const PoolShape& pool, const Tensor& images,
+                 const Tensor& moved, Tensor& result) {
+  const int64_t height = pool.slides.rows_out(), size = pool.slides.x.out * pool.channels;
+  const int64_t rows = pool.slides.z.in * pool.slides.y.in;
+  return share_range(context, pool.batch, pool.row_cost() * height,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                       MR_ASSIGN(Tensor values, Tensor::allocate(dtype_of<T>, {size}));
+                       MR_ASSIGN(Tensor pixels, Tensor::allocate(DType::i32, {height, size}));
+                       int32_t* const found = pixels.mutable_flat<int32_t>().data();
+                       for (int64_t n = begin; n < end; ++n) {
+                         const T* image = images.flat<T>().data() + n * pool.image_elements();
+                         for (int64_t row = 0; row < height; ++row) {
+                           find_row(pool, image, row, values.mutable_flat<T>().data(),
+                                    found + row * size);
+                           if (!probe.go_on(pool.row_cost())) return probe.status();
+                         }
+                         const T* from = moved.flat<T>().data() + n * pool.output_elements();
+                         T* to = result.mutable_flat<T>().data() + n * pool.image_elements();
+                         for (int64_t row = 0; row < rows; ++row) {
+                           give_back_row(pool, found, from, row, to);
+                           if (!probe.go_on(pool.row_cost() * height / rows)) return probe.status();
+                         }
+                       }
+                       return {};
+                     });
 }
 
 template <class T>
@@ -109,15 +141,15 @@ Status gather_found(KernelContext& context, const PoolShape& pool, const Tensor&
   });
 }
 
-Status max_pool_grad(KernelContext& context, MoveLoop scatter, const Windows& said) {
+Status max_pool_grad(KernelContext& context, MoveLoop give_back, const Windows& said) {
   MR_ASSIGN(const Windows windows, windows_of(said, context, 3));
   MR_ASSIGN(const PoolShape pool, pool_of(windows, context.input(0).shape()));
   MR_TRY(check_pooled(windows, pool, context.input(1).shape(), "orig_output"));
   MR_TRY(check_pooled(windows, pool, context.input(2).shape(), "grad"));
   MR_ASSIGN(const Tensor images, channels_last(windows, context.input(0), context));
   MR_ASSIGN(const Tensor moved, channels_last(windows, context.input(2), context));
-  MR_ASSIGN(Tensor result, Tensor::zeros(images.dtype(), images.shape()));
-  MR_TRY(scatter(context, pool, images, moved, result));
+  MR_ASSIGN(Tensor result, Tensor::allocate(images.dtype(), images.shape()));
+  if (result.num_elements() > 0) MR_TRY(give_back(context, pool, images, moved, result));
   return context.set_output(0, in_format(windows, result, context));
 }
 
@@ -153,10 +185,10 @@ Status infer_as_images(InferContext& context) {
 }
 
 template <class Run>
-KernelFactory moving_kernel(Run run, bool scatters) {
-  const auto scatter = []<class T>() { return &scatter_found<T>; };
+KernelFactory moving_kernel(Run run, bool to_images) {
+  const auto give = []<class T>() { return &give_back<T>; };
   const auto gather = []<class T>() { return &gather_found<T>; };
-  if (scatters) return kernel_with(run, cpu::loop_of_input<cpu::Real>(scatter), BoundWindows{});
+  if (to_images) return kernel_with(run, cpu::loop_of_input<cpu::Real>(give), BoundWindows{});
   return kernel_with(run, cpu::loop_of_input<cpu::Real>(gather), BoundWindows{});
 }
 
@@ -273,8 +305,9 @@ void scatter_to_equals(const PoolShape& pool, int64_t row, const float* volume, 
   const int64_t channels = pool.channels, width = pool.slides.x.out;
   pooled += row * width * channels;
   moved += row * width * channels;
+  const WindowsOfRow windows(pool.slides, row);
   for (int64_t ox = 0; ox < width; ++ox, pooled += channels, moved += channels) {
-    each_in_window(pool, row, ox, [&](int64_t pixel) {
+    each_place(windows[ox], pool.slides.y.in, pool.slides.x.in, [&](int64_t pixel) {
       for (int64_t c = 0; c < channels; ++c)
         if (volume[pixel * channels + c] == pooled[c]) result[pixel * channels + c] += moved[c];
     });

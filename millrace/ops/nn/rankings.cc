@@ -16,29 +16,30 @@ namespace {
 
 // --- TopK ---
 
-Status top_k(KernelContext& context, RankKeys keys, int64_t k) {
+Status top_k(KernelContext& context, const RankLoops* loops, int64_t k) {
   const Shape& shape = context.input(0).shape();
   if (shape.rank() < 1) return invalid("input must be >= 1-D, got shape ", shape.to_string());
-  return rank_along(context, {.keys = keys, .k = k, .axis = shape.rank() - 1});
+  return rank_along(context, {.loops = loops, .k = k, .axis = shape.rank() - 1});
 }
 
-Status top_k_v2(KernelContext& context, RankKeys keys) {
+Status top_k_v2(KernelContext& context, const RankLoops* loops) {
   const Tensor& k = context.input(1);
   if (k.shape().rank() != 0) return invalid("k must be scalar, got shape ", k.shape().to_string());
   MR_ASSIGN(const int64_t wanted, read_integer(k, "k"));
-  return top_k(context, keys, wanted);
+  return top_k(context, loops, wanted);
 }
 
 // --- ApproxTopK ---
 
 // Exact, as TensorFlow's is on a processor: no recall that is asked for is missed, and there is
 // nothing left to aggregate.
-Status approx_top_k(KernelContext& context, RankKeys keys, int64_t k, int64_t axis, bool is_max) {
+Status approx_top_k(KernelContext& context, const RankLoops* loops, int64_t k, int64_t axis,
+                    bool is_max) {
   const Shape& shape = context.input(0).shape();
   if (shape.rank() < 1) return invalid("input must be >= 1-D, got shape ", shape.to_string());
   MR_ASSIGN(const int at, resolve_axis(axis, shape.rank(), "reduction_dimension"));
   return rank_along(
-      context, {.keys = keys, .end = is_max ? End::largest : End::smallest, .k = k, .axis = at});
+      context, {.loops = loops, .end = is_max ? End::largest : End::smallest, .k = k, .axis = at});
 }
 
 Status infer_top(InferContext& context, int64_t k, int64_t along = -1) {
@@ -142,7 +143,7 @@ Result<int64_t> wanted_rank(KernelContext& context) {
   return wanted;
 }
 
-Result<Tensor> nth_element(KernelContext& context, RankKeys keys, bool reverse) {
+Result<Tensor> nth_element(KernelContext& context, const RankLoops* loops, bool reverse) {
   MR_ASSIGN(int64_t wanted, wanted_rank(context));
   const Tensor& input = context.input(0);
   const auto dims = input.shape().dims();
@@ -158,7 +159,7 @@ Result<Tensor> nth_element(KernelContext& context, RankKeys keys, bool reverse) 
   std::vector<Ranked> ranked(row.size());
   CancelProbe probe(context);
   for (int64_t i = 0; i < out.num_elements(); ++i) {
-    keys(from, length, row.data());
+    loops->keys(from, length, row.data());
     for (size_t at = 0; at < row.size(); ++at) ranked[at] = {row[at], static_cast<int64_t>(at)};
     std::nth_element(ranked.begin(), ranked.begin() + wanted, ranked.end());
     const auto place = static_cast<size_t>(ranked[static_cast<size_t>(wanted)].place);
@@ -199,7 +200,7 @@ Status nth_element_gradient(GradContext& g) {
 }  // namespace
 
 Status register_rankings(OpRegistry& ops) {
-  const auto keys = cpu::loop_of_input<cpu::Real>([]<class T>() { return &write_rank_keys<T>; });
+  const auto loops = cpu::loop_of_input<cpu::Real>([]<class T>() { return &kRankLoops<T>; });
   MR_TRY(ops.add({
       .name = "TopK",
       .doc = "The k largest elements of each row, the largest first, and where they are; of equal "
@@ -207,7 +208,7 @@ Status register_rankings(OpRegistry& ops) {
       .signature = "input: T -> values: T, indices: int32 | k: int >= 0, sorted: bool = true, "
                    "T: real",
       .infer = infer_top_k,
-      .cpu = kernel_with(top_k, keys, integer("k")),
+      .cpu = kernel_with(top_k, loops, integer("k")),
       .grad = grad::top,
       .examples = {"[3 9 4 9] -> [9 9 4], [1 3 2] | k = 3"},
   }));
@@ -219,7 +220,7 @@ Status register_rankings(OpRegistry& ops) {
                    "T: real, Tk: {int16, int32, int64} = int32, "
                    "index_type: {int16, int32, int64} = int32",
       .infer = infer_top_k_v2,
-      .cpu = kernel_with(top_k_v2, keys),
+      .cpu = kernel_with(top_k_v2, loops),
       .grad = grad::top,
       .examples = {"[3 9 4 9], 3 -> [9 9 4], [1 3 2]", "[[1 2] [4 3]], 1 -> [[2] [4]], [[1] [0]]",
                    "[1 2], 0 -> [], []"},
@@ -235,7 +236,7 @@ Status register_rankings(OpRegistry& ops) {
                    "is_max_k: bool = true, reduction_input_size_override: int = -1, "
                    "aggregate_to_topk: bool = true, T: {half, bfloat16, float}",
       .infer = infer_approx_top_k,
-      .cpu = kernel_with(approx_top_k, keys, integer("k"), integer("reduction_dimension"),
+      .cpu = kernel_with(approx_top_k, loops, integer("k"), integer("reduction_dimension"),
                          boolean("is_max_k")),
       .grad = grad::top_along_axis,
       .examples = {"[3 9 4 9] -> [9 9 4], [1 3 2] | k = 3",
@@ -260,7 +261,7 @@ Status register_rankings(OpRegistry& ops) {
              "largest.",
       .signature = "input: T, n: int32 -> values: T | reverse: bool = false, T: real",
       .infer = infer_nth_element,
-      .cpu = kernel_with(nth_element, keys, boolean("reverse")),
+      .cpu = kernel_with(nth_element, loops, boolean("reverse")),
       .grad = nth_element_gradient,
       .examples = {"[[3 1 2] [6 5 4]], 1 -> [2 5]",
                    "[[3 1 2] [6 5 4]], 0 -> [3 6] | reverse = true", "[7 7 1], 1 -> 7"},

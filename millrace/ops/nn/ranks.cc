@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "millrace/op/cancel_probe.h"
+#include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/share_work.h"
 
 namespace millrace {
@@ -21,11 +22,13 @@ class Largest {
     kept_.clear();
     has_limit_ = false;
   }
-  // Elements in the order of their places.
-  void offer(uint64_t key, int64_t place) {
-    if (has_limit_ && key <= limit_) return;
-    kept_.push_back({key, place});
-    if (kept_.size() == most_) shrink();
+  // Elements in the order of their places: `count` from `first` on.
+  void offer(const uint64_t* keys, int64_t count, int64_t first) {
+    int64_t i = 0;
+    while (i < count) {
+      if (has_limit_) i = next_larger(keys, i, count);
+      for (const int64_t end = std::min(count, i + kBlock); i < end; ++i) offer(keys[i], first + i);
+    }
   }
   // In order, the largest first. Requires that k were offered.
   std::span<const Ranked> sorted() {
@@ -35,7 +38,20 @@ class Largest {
   }
 
  private:
-  static constexpr size_t kSome = 64;
+  static constexpr size_t kSome = 16;
+  static constexpr int64_t kBlock = 32;
+
+  void offer(uint64_t key, int64_t place) {
+    if (has_limit_ && key <= limit_) return;
+    kept_.push_back({key, place});
+    if (kept_.size() == most_) shrink();
+  }
+
+  // From `i` on, the beginning of the first block that has a key over the limit; else of the rest.
+  int64_t next_larger(const uint64_t* keys, int64_t i, int64_t count) const {
+    const auto is_larger = [limit = limit_](uint64_t key) MR_LAMBDA_BODY { return key > limit; };
+    return i + first_block<kBlock>(keys + i, count - i, is_larger);
+  }
 
   void shrink() {
     std::nth_element(kept_.begin(), kept_.begin() + static_cast<int64_t>(k_) - 1, kept_.end());
@@ -100,17 +116,7 @@ Status rank_lines(const Lines& in, const Ranking& ranking, const char* data, Ten
   Largest largest(ranking.k);
   const auto place_size = static_cast<int64_t>(dtype_size(places.dtype()));
   const int64_t step = in.inner * in.size;
-  for (int64_t i = first; i < last; ++i) {
-    const char* line = data + in.start(i, in.length, in.size);
-    largest.clear();
-    for (int64_t begin = 0; begin < in.length; begin += kChunk) {
-      const int64_t count = std::min(kChunk, in.length - begin);
-      ranking.keys(gathered(in, line, begin, count, space), count, keys);
-      if (ranking.end == End::smallest) std::transform(keys, keys + count, keys, std::bit_not<>());
-      for (int64_t j = 0; j < count; ++j) largest.offer(keys[j], begin + j);
-      if (!probe.go_on(count)) return probe.status();
-    }
-    const std::span<const Ranked> ranked = largest.sorted();
+  const auto give = [&](std::span<const Ranked> ranked, int64_t i, const char* line) {
     char* value = static_cast<char*>(values.mutable_data()) + in.start(i, ranking.k, in.size);
     for (const Ranked& one : ranked) {
       std::memcpy(value, line + one.place * step, static_cast<size_t>(in.size));
@@ -118,6 +124,26 @@ Status rank_lines(const Lines& in, const Ranking& ranking, const char* data, Ten
     }
     char* place = static_cast<char*>(places.mutable_data()) + in.start(i, ranking.k, place_size);
     write_places(ranked, places.dtype(), place, in.inner);
+  };
+  const bool is_one = ranking.k == 1 && ranking.end == End::largest && in.inner == 1;
+  const auto alone = is_one ? ranking.loops->first_largest : nullptr;
+  for (int64_t i = first; i < last; ++i) {
+    const char* line = data + in.start(i, in.length, in.size);
+    largest.clear();
+    if (alone != nullptr) {
+      const Ranked only{0, alone(line, in.length)};
+      give({&only, 1}, i, line);
+      if (!probe.go_on(in.length)) return probe.status();
+      continue;
+    }
+    for (int64_t begin = 0; begin < in.length; begin += kChunk) {
+      const int64_t count = std::min(kChunk, in.length - begin);
+      ranking.loops->keys(gathered(in, line, begin, count, space), count, keys);
+      if (ranking.end == End::smallest) std::transform(keys, keys + count, keys, std::bit_not<>());
+      largest.offer(keys, count, begin);
+      if (!probe.go_on(count)) return probe.status();
+    }
+    give(largest.sorted(), i, line);
   }
   return {};
 }

@@ -98,8 +98,10 @@ Result<RowSum> exponentials_of_row(const M* x, int64_t n, M* less, M* exps, Canc
   }));
   of.most = static_cast<double>(most);
   MR_TRY(probe.in_pieces(n, [&](int64_t begin, int64_t count) {
-    MR_INDEPENDENT
-    for (int64_t i = begin; i < begin + count; ++i) less[i] = x[i] - most;
+    cpu::in_widest([less, x, most, begin, count]() MR_LAMBDA_BODY {
+      MR_INDEPENDENT
+      for (int64_t i = begin; i < begin + count; ++i) less[i] = x[i] - most;
+    });
     exponentials(less + begin, exps + begin, count);
     of.sum += cpu::sum_of(exps + begin, count);
   }));
@@ -130,13 +132,17 @@ Status softmax_rows(const Tensor& logits, void* out, int64_t begin, int64_t end,
     MR_ASSIGN(const RowSum of, exponentials_of_row(from, classes, less, scratch.row(1), probe));
     if constexpr (kScale == Scale::logarithmic) {
       const M log_sum = static_cast<M>(std::log(of.sum));
-      MR_INDEPENDENT
-      for (int64_t i = 0; i < classes; ++i) made[i] = less[i] - log_sum;
+      cpu::in_widest([made, less, log_sum, classes]() MR_LAMBDA_BODY {
+        MR_INDEPENDENT
+        for (int64_t i = 0; i < classes; ++i) made[i] = less[i] - log_sum;
+      });
     } else {
       const M share = static_cast<M>(1 / of.sum);
       const M* const exps = scratch.row(1);
-      MR_INDEPENDENT
-      for (int64_t i = 0; i < classes; ++i) made[i] = exps[i] * share;
+      cpu::in_widest([made, exps, share, classes]() MR_LAMBDA_BODY {
+        MR_INDEPENDENT
+        for (int64_t i = 0; i < classes; ++i) made[i] = exps[i] * share;
+      });
     }
     if constexpr (kIsNarrow) narrow(made, y, classes);
     if (!probe.go_on(classes)) return probe.status();

@@ -96,6 +96,15 @@ Slide::Span Slide::inside(int64_t at) const {
   return {first, std::clamp<int64_t>(begin + window, first, in)};
 }
 
+Slide::Span Slide::covering(int64_t place) const {
+  // at * stride <= end < at * stride + window, of numbers of 32 bits, which are sooner divided.
+  const int64_t end = place + before;
+  const auto step = static_cast<uint32_t>(stride);
+  const int64_t first = end < window ? 0 : static_cast<uint32_t>(end - window) / step + int64_t{1};
+  const int64_t last = std::min(out, static_cast<uint32_t>(end) / step + int64_t{1});
+  return {first, std::max(first, last)};
+}
+
 Result<Windows> Windows::of(const AttrView& attrs) {
   Windows made;
   made.op_ = attrs.op().name;

@@ -33,6 +33,8 @@ struct Slide {
   Span reaching(int64_t k) const;
   // The elements [first, last) of window `at` that lie in the image; of what is not dilated.
   Span inside(int64_t at) const;
+  // The windows [first, last) that have the image's element `place`; of what is not dilated.
+  Span covering(int64_t place) const;
 };
 
 // All spatial axes. An image is a volume of one plane.

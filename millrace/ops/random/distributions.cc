@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <numeric>
 #include <tuple>
@@ -44,37 +45,36 @@ inline constexpr size_t kGroup = std::tuple_size_v<Group<T>>;
 // What a group costs to draw, in elementary steps.
 constexpr int64_t kGroupCost = 64;
 
-// drawer(g) gives a function that draws group g and, called again, those after it: each thread
-// begins somewhere else.
-template <class T, class Drawer>
-Status fill_groups(KernelContext& context, Tensor& out, Drawer drawer) {
+// How many groups are drawn between two looks at the step.
+constexpr int64_t kGroupsAtOnce = 64;
+
+// draw(g, count, groups) draws groups [g, g + count), on any thread.
+template <class T, class Draw>
+Status fill_groups(KernelContext& context, Tensor& out, Draw draw) {
   const std::span<T> elements = out.mutable_flat<T>();
   const auto groups = static_cast<int64_t>((elements.size() + kGroup<T> - 1) / kGroup<T>);
   return share_range(context, groups, kGroupCost,
                      [&](int64_t first, int64_t last, CancelProbe& probe) -> Status {
-                       auto draw = drawer(static_cast<uint64_t>(first));
-                       for (int64_t g = first; g < last; ++g) {
-                         const Group<T> group = draw();
-                         const size_t begin = static_cast<size_t>(g) * kGroup<T>;
-                         const size_t count = std::min(kGroup<T>, elements.size() - begin);
-                         std::copy_n(group.begin(), count, elements.data() + begin);
-                         if (!probe.go_on(static_cast<int64_t>(count))) return probe.status();
+                       for (int64_t g = first; g < last; g += kGroupsAtOnce) {
+                         std::array<Group<T>, kGroupsAtOnce> drawn;
+                         const int64_t count = std::min(kGroupsAtOnce, last - g);
+                         draw(g, count, drawn.data());
+                         const auto to = elements.subspan(static_cast<size_t>(g) * kGroup<T>);
+                         const size_t wanted = static_cast<size_t>(count) * kGroup<T>;
+                         std::copy_n(drawn.front().data(), std::min(wanted, to.size()), to.data());
+                         if (!probe.go_on(count * kGroupCost)) return probe.status();
                        }
                        return {};
                      });
 }
 
-template <class T>
-Status uniform_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
-  return fill_groups<T>(context, out, [&](uint64_t first) {
-    return [blocks = all.from(first)]() mutable { return uniform_group<T>(blocks.next()); };
-  });
-}
-
-template <class T>
-Status normal_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
-  return fill_groups<T>(context, out, [&](uint64_t first) {
-    return [blocks = all.from(first)]() mutable { return normal_group<T>(blocks.next()); };
+// Each group has the block of its number.
+template <class T, Group<T> (*kMake)(const PhiloxBlock&)>
+Status block_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
+  return fill_groups<T>(context, out, [&](int64_t g, int64_t count, Group<T>* groups) {
+    std::array<PhiloxBlock, kGroupsAtOnce> blocks;
+    all.from(static_cast<uint64_t>(g)).next(blocks.data(), count);
+    for (int64_t i = 0; i < count; ++i) groups[i] = kMake(blocks[static_cast<size_t>(i)]);
   });
 }
 
@@ -103,12 +103,11 @@ Group<T> truncated_group(PhiloxWords words) {
 
 template <class T>
 Status truncated_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
-  return fill_groups<T>(context, out, [&](uint64_t first) {
-    return [&all, next = first * kBlocksOfGroup<T>]() mutable {
-      const Group<T> group = truncated_group<T>(PhiloxWords(all.from(next)));
-      next += kBlocksOfGroup<T>;
-      return group;
-    };
+  return fill_groups<T>(context, out, [&](int64_t g, int64_t count, Group<T>* groups) {
+    for (int64_t i = 0; i < count; ++i) {
+      const uint64_t first = static_cast<uint64_t>(g + i) * kBlocksOfGroup<T>;
+      groups[i] = truncated_group<T>(PhiloxWords(all.from(first)));
+    }
   });
 }
 
@@ -121,19 +120,22 @@ Status integer_loop(KernelContext& context, const PhiloxBlocks& all, const Integ
   const int64_t n = out.num_elements();
   const auto fill = [&](int64_t first, int64_t last, CancelProbe& probe) -> Status {
     PhiloxBlocks blocks = all.from(static_cast<uint64_t>(first));
-    for (int64_t begin = first * kCount; begin < std::min(n, last * kCount); begin += kCount) {
-      const PhiloxBlock block = blocks.next();
-      const int64_t count = std::min(kCount, n - begin);
-      for (int64_t i = 0; i < count; ++i) {
-        const auto at = static_cast<size_t>(i * kWords);
-        T bits = block[at];
-        if constexpr (kWords == 2) bits |= static_cast<T>(block[at + 1]) << 32;
-        to[begin + i] =
-            range.is_everything
-                ? bits
-                : static_cast<T>(static_cast<T>(range.low) + bits % static_cast<T>(range.width));
+    for (int64_t g = first; g < last; g += kGroupsAtOnce) {
+      // Two words of a number of 64 bits are the lower and the upper one.
+      std::array<PhiloxBlock, kGroupsAtOnce> drawn;
+      const int64_t number = std::min(kGroupsAtOnce, last - g);
+      blocks.next(drawn.data(), number);
+      std::array<T, kGroupsAtOnce * kCount> bits;
+      std::memcpy(bits.data(), drawn.data(), static_cast<size_t>(number) * sizeof(PhiloxBlock));
+      const int64_t begin = g * kCount, count = std::min(number * kCount, n - begin);
+      if (range.is_everything) {
+        std::copy_n(bits.data(), count, to + begin);
+      } else {
+        const T low = static_cast<T>(range.low), width = static_cast<T>(range.width);
+        for (int64_t i = 0; i < count; ++i)
+          to[begin + i] = static_cast<T>(low + bits[static_cast<size_t>(i)] % width);
       }
-      if (!probe.go_on(count)) return probe.status();
+      if (!probe.go_on(number * kGroupCost)) return probe.status();
     }
     return {};
   };
@@ -186,9 +188,9 @@ FillLoop fill_loop(Distribution distribution, DType dtype) {
   return cpu::pick<FillLoop>(cpu::Floating(), dtype, [distribution]<class T>() -> FillLoop {
     switch (distribution) {
       case Distribution::uniform:
-        return &uniform_loop<T>;
+        return &block_loop<T, &uniform_group<T>>;
       case Distribution::normal:
-        return &normal_loop<T>;
+        return &block_loop<T, &normal_group<T>>;
       case Distribution::truncated_normal:
         return &truncated_loop<T>;
     }

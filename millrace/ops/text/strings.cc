@@ -168,7 +168,10 @@ void cut_at_any(std::string_view text, std::string_view delimiters, bool skip_em
   }
   if (text.empty()) return;  // no piece, not even an empty one
   for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find_first_of(delimiters, begin), text.size());
+    // Of one delimiter alone find() looks for it as memory is searched for a byte.
+    const size_t found = delimiters.size() == 1 ? text.find(delimiters.front(), begin)
+                                                : text.find_first_of(delimiters, begin);
+    const size_t end = std::min(found, text.size());
     if (end > begin || !skip_empty) pieces.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -182,7 +185,10 @@ void cut_at_separator(std::string_view text, std::string_view separator, int64_t
     pieces.push_back(text);
     return;
   }
-  const auto may_cut = [&] { return most < 0 || static_cast<int64_t>(pieces.size()) < most; };
+  const size_t before = pieces.size();
+  const auto may_cut = [&] {
+    return most < 0 || static_cast<int64_t>(pieces.size() - before) < most;
+  };
   if (separator.empty()) {
     constexpr std::string_view kSpace = " \t\n\v\f\r";
     size_t begin = text.find_first_not_of(kSpace);
@@ -210,23 +216,33 @@ Status split_rows_of(KernelContext& context, Cut cut) {
   if (input.shape().rank() != 1)
     return invalid("input must be a vector, got shape: ", input.shape().to_string());
   const std::span<const std::string> texts = input.flat<std::string>();
-  std::vector<int64_t> places;
-  std::vector<std::string> all;
-  int64_t widest = 0;
   std::vector<std::string_view> pieces;
-  for (size_t row = 0; row < texts.size(); ++row) {
-    pieces.clear();
-    cut(texts[row], pieces);
-    widest = std::max(widest, static_cast<int64_t>(pieces.size()));
-    for (size_t column = 0; column < pieces.size(); ++column) {
-      places.insert(places.end(), {static_cast<int64_t>(row), static_cast<int64_t>(column)});
-      all.emplace_back(pieces[column]);
+  std::vector<size_t> ends;  // of each row's pieces
+  int64_t widest = 0;
+  CancelProbe probe(context);
+  for (const std::string& text : texts) {
+    const size_t before = pieces.size();
+    cut(text, pieces);
+    ends.push_back(pieces.size());
+    widest = std::max(widest, static_cast<int64_t>(pieces.size() - before));
+    if (!probe.go_on(1 + static_cast<int64_t>(pieces.size() - before))) return probe.status();
+  }
+  const auto count = static_cast<int64_t>(pieces.size());
+  MR_ASSIGN(Tensor indices, context.allocate(0, {count, 2}));
+  MR_ASSIGN(Tensor values, context.allocate(1, {count}));
+  int64_t* const place = indices.mutable_flat<int64_t>().data();
+  std::string* const value = values.mutable_flat<std::string>().data();
+  for (size_t row = 0, i = 0; row < ends.size(); ++row) {
+    for (const size_t first = i; i < ends[row]; ++i) {
+      place[2 * i] = static_cast<int64_t>(row);
+      place[2 * i + 1] = static_cast<int64_t>(i - first);
     }
   }
-  const auto count = static_cast<int64_t>(all.size());
-  MR_ASSIGN(Tensor indices, integer_tensor(DType::i64, {count, 2}, places));
+  MR_TRY(probe.in_pieces(count, [&](int64_t begin, int64_t some) {
+    for (int64_t i = begin; i < begin + some; ++i) value[i].assign(pieces[static_cast<size_t>(i)]);
+  }));
   context.set_output(0, std::move(indices));
-  context.set_output(1, Tensor::vector<std::string>(std::span<const std::string>(all)));
+  context.set_output(1, std::move(values));
   context.set_output(2, Tensor::vector<int64_t>({input.num_elements(), widest}));
   return {};
 }

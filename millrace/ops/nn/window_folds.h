@@ -1,0 +1,69 @@
+// What a window, or the windows over a pixel, come to in each channel: some channels at a time,
+// whose partial results stay in registers while the window is walked through. Loops over one type,
+// for sources of this room.
+#pragma once
+
+#include "millrace/ops/nn/lanes.h"
+#include "millrace/ops/nn/pool_shape.h"
+
+namespace millrace {
+
+// Places [first, last) along each axis of a grid with a place for every pixel, or for every window.
+struct Box {
+  Slide::Span z, y, x;
+
+  int64_t size() const { return (z.last - z.first) * (y.last - y.first) * (x.last - x.first); }
+};
+
+// The pixels that the image has of the windows in row `row` of outputs, and along the row those of
+// window `ox`. The windows over the pixels in row `row` of the image likewise. What is the same for
+// a row is divided out once.
+class WindowsOfRow {
+ public:
+  WindowsOfRow(const Slides& slides, int64_t row)
+      : x_(slides.x),
+        box_{slides.z.inside(row / slides.y.out), slides.y.inside(row % slides.y.out), {}} {}
+  MR_BODY Box operator[](int64_t ox) const { return {box_.z, box_.y, x_.inside(ox)}; }
+
+ private:
+  const Slide x_;
+  const Box box_;
+};
+class PixelsOfRow {
+ public:
+  PixelsOfRow(const Slides& slides, int64_t row)
+      : x_(slides.x),
+        box_{slides.z.covering(row / slides.y.in), slides.y.covering(row % slides.y.in), {}} {}
+  MR_BODY Box operator[](int64_t x) const { return {box_.z, box_.y, x_.covering(x)}; }
+
+ private:
+  const Slide x_;
+  const Box box_;
+};
+
+// visit(place) for each place of a box, in the order in which they lie in a grid of `height` and
+// `width`.
+template <class Visit>
+MR_BODY void each_place(const Box& box, int64_t height, int64_t width, Visit visit) {
+  for (int64_t z = box.z.first; z < box.z.last; ++z) {
+    for (int64_t y = box.y.first; y < box.y.last; ++y) {
+      const int64_t row = (z * height + y) * width;
+      for (int64_t x = box.x.first; x < box.x.last; ++x) visit(row + x);
+    }
+  }
+}
+
+// to[c] is what the lanes of channel c are at the end: `start`, with every place of a box folded in
+// by fold(lanes, place, c).
+template <class T, class Fold>
+MR_BODY void fold_places(const Box& box, int64_t height, int64_t width, int64_t channels, T start,
+                         T* to, Fold fold) {
+  each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
+    Lanes<T, kLanes> lanes;
+    lanes.fill(start);
+    each_place(box, height, width, [&](int64_t place) MR_LAMBDA_BODY { fold(lanes, place, c); });
+    lanes.store(to + c);
+  });
+}
+
+}  // namespace millrace

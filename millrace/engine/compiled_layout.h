@@ -57,6 +57,9 @@ struct CompiledGraph::Layout {
     Role role = Role::ordinary;
     Cost cost = Cost::cheap;
     uint8_t flags = 0;
+    // How long it took of late, in ticks (node_run.h); 0 if nobody has looked. Of all steps, which
+    // may write it at once.
+    mutable uint32_t ticks = 0;
   };
 
   struct Frame {

@@ -1,5 +1,8 @@
 #include "millrace/engine/node_run.h"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <utility>
 
 namespace millrace {
@@ -7,10 +10,24 @@ namespace {
 
 using Layout = CompiledGraph::Layout;
 
-// Bytes of inputs on which a kernel works about as long as a thread takes to wake up: one that
-// looks at each once, and one that does much with each.
+// Bytes of inputs on which a kernel may work as long as a thread takes to wake up: one that looks
+// at each once, and one that does much with each.
 constexpr size_t kWorthSharing = size_t{256} << 10;
 constexpr size_t kWorthSharingIfHeavy = size_t{16} << 10;
+
+// Time that is cheap to read: cycles of the processor's clock, or nanoseconds. They are of one
+// order, and that is all they are asked for.
+uint64_t ticks_now() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+// Waking a thread and giving it what another processor's caches hold takes some tens of
+// microseconds; a node should take a multiple.
+constexpr uint32_t kWorthTicks = 200'000;
 
 }  // namespace
 
@@ -54,7 +71,7 @@ Status at_node(Status error, const Layout& layout, const Layout::Node& node) {
                   "avoid invoking TF network error handling logic.");
 }
 
-bool is_worth_sharing(const Layout::Node& node, const Value* inputs) {
+bool may_be_worth_sharing(const Layout::Node& node, const Value* inputs) {
   const bool is_heavy = node.cost == Cost::heavy;
   size_t bytes = 0;
   for (uint32_t i = 0; i < node.num_inputs; ++i) {
@@ -63,6 +80,24 @@ bool is_worth_sharing(const Layout::Node& node, const Value* inputs) {
     bytes += inputs[i].tensor.num_bytes();
   }
   return bytes > (is_heavy ? kWorthSharingIfHeavy : kWorthSharing);
+}
+
+bool is_worth_sharing(const Layout::Node& node) {
+  const uint32_t ticks = std::atomic_ref(node.ticks).load(std::memory_order_relaxed);
+  return ticks == 0 || ticks >= kWorthTicks;
+}
+
+Status run_timed(const Layout::Node& node, KernelContext& context) {
+  const uint64_t start = ticks_now();
+  Status status = node.kernel->run(context);
+  const uint64_t took = std::clamp<uint64_t>(ticks_now() - start, 1, uint64_t{1} << 31);
+  // Towards what it took now: soon, but not at once, for a thread may have been held up. What
+  // another step notes meanwhile may be lost.
+  const std::atomic_ref kept(node.ticks);
+  const uint64_t before = kept.load(std::memory_order_relaxed);
+  const uint64_t now = before == 0 ? took : (before * 3 + took) / 4;
+  kept.store(static_cast<uint32_t>(now), std::memory_order_relaxed);
+  return status;
 }
 
 }  // namespace millrace

@@ -81,7 +81,15 @@ inline Status check_outputs(const CompiledGraph::Layout::Node& node, const Kerne
 Status at_node(Status error, const CompiledGraph::Layout& layout,
                const CompiledGraph::Layout::Node& node);
 
-// True if running the node elsewhere is worth the hand-over.
-bool is_worth_sharing(const CompiledGraph::Layout::Node& node, const Value* inputs);
+// Whether to run a node elsewhere is worth the hand-over: never, or if it takes long enough.
+//
+// By its inputs it may be: then runs of it are timed, and what it took the last times decides, for
+// a small product is over before another thread has woken. Until it has run its inputs decide
+// alone.
+bool may_be_worth_sharing(const CompiledGraph::Layout::Node& node, const Value* inputs);
+bool is_worth_sharing(const CompiledGraph::Layout::Node& node);
+
+// Runs the kernel of a node that may be worth sharing, and notes how long it took.
+Status run_timed(const CompiledGraph::Layout::Node& node, KernelContext& context);
 
 }  // namespace millrace

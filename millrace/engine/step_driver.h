@@ -86,7 +86,7 @@ class StepDriver final : public Pooled {
     const Ready ready;
     absl::InlinedVector<Value, 1> outputs;
     KernelContext context;
-    const int64_t start_micros;
+    int64_t start_micros;  // of an asynchronous one when it was started, else when a thread had it
     Status status;
     std::atomic<Phase> phase{Phase::starting};
     WaitingNodes::Place waiting;
@@ -144,17 +144,22 @@ class StepDriver final : public Pooled {
     }
     if (node.flags & Layout::kAsync) return start(ready);
     if (node.cost != Cost::cheap && args_.pool != nullptr &&
-        is_worth_sharing(node, flow_.inputs(ready))) {
-      return hold_or_share(ready);
+        may_be_worth_sharing(node, flow_.inputs(ready))) {
+      return is_worth_sharing(node) ? hold_or_share(ready) : run(ready, &run_timed);
     }
-    run(ready);
+    run(ready, &run_kernel);
   }
 
-  void run(Ready ready) {
+  static Status run_kernel(const Node& node, KernelContext& context) {
+    return node.kernel->run(context);
+  }
+
+  template <class Run>
+  void run(Ready ready, Run run_node) {
     const Node& node = flow_.node(ready);
     const int64_t start = trace_time();
     KernelContext context = context_of(ready, {scratch_.data(), node.num_outputs});
-    Status status = node.kernel->run(context);
+    Status status = run_node(node, context);
     ended(ready, context, scratch_.data(), std::move(status), start);
   }
 
@@ -191,7 +196,7 @@ class StepDriver final : public Pooled {
       return true;
     }
     if (under_way_ == 0) {
-      run(*std::exchange(held_, std::nullopt));
+      run(*std::exchange(held_, std::nullopt), &run_timed);
       return true;
     }
     const Ready ready = *std::exchange(held_, std::nullopt);
@@ -204,7 +209,7 @@ class StepDriver final : public Pooled {
       collect();
       return true;
     }
-    record->status = flow_.node(record->ready).kernel->run(record->context);
+    record->status = run_timed(flow_.node(record->ready), record->context);
     Detached* ended = record.release();
     if (!deliver(ended)) return false;
     --under_way_;
@@ -287,7 +292,8 @@ class StepDriver final : public Pooled {
   // ---- Everybody's part ------------------------------------------------------------------------
 
   void run_detached(Detached* record) {
-    record->status = flow_.node(record->ready).kernel->run(record->context);
+    record->start_micros = trace_time();
+    record->status = run_timed(flow_.node(record->ready), record->context);
     if (deliver(record)) go_on(record);
   }
 

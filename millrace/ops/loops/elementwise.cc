@@ -4,6 +4,7 @@
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/share_work.h"
+#include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/loops/strides.h"
 
 namespace millrace::cpu {
@@ -58,7 +59,8 @@ class BinaryKernel final : public Kernel {
 // Two tensors and the one that becomes of them, walked through with broadcasting.
 struct BinaryWalk {
   BinaryWalk(BinaryLoop loop, const Tensor& a, const Tensor& b, Tensor& out)
-      : loop(loop),
+      : in_type(a.dtype()),
+        loop(loop),
         a_data(static_cast<const char*>(a.data())),
         b_data(static_cast<const char*>(b.data())),
         out_data(static_cast<char*>(out.mutable_data())),
@@ -87,6 +89,45 @@ struct BinaryWalk {
     return all_have_results;
   }
 
+  // Whether operand `side` is a short row that meets every row of the other: the biases of a few
+  // channels, say.
+  bool repeats_short_row(int side) const {
+    if (over.axes() != 2 || over.run_length() > kRepeated / 4 || over.outer_length() < 4)
+      return false;
+    const int64_t row = over.run_length();
+    const bool is_dense = over.run_stride(0) == 1 && over.run_stride(1) == 1 &&
+                          over.stride(1 - side, 1) == row && over.stride(2, 1) == row;
+    return is_dense && over.stride(side, 1) == 0;
+  }
+  // The loop is called for many rows at once, with the short one as often behind itself: calls for
+  // some elements each would cost more than these.
+  Status run_repeated(KernelContext& context, int side, int64_t cost,
+                      std::atomic<bool>& all_have_results) const {
+    const int64_t row = over.run_length(), times = kRepeated / row, block = row * times;
+    const int64_t elements = row * over.outer_length();
+    MR_ASSIGN(Tensor repeated, Tensor::allocate(in_type, {block}));
+    const char* const once = side == 0 ? a_data : b_data;
+    char* const many = static_cast<char*>(repeated.mutable_data());
+    for (int64_t i = 0; i < times; ++i) copy_elements(in_type, once, many + i * row * in_size, row);
+    return share_range(context, (elements + block - 1) / block, block * cost,
+                       [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                         for (int64_t at = begin * block; at < std::min(elements, end * block);
+                              at += block) {
+                           const int64_t count = std::min(block, elements - at);
+                           const char* const x = side == 0 ? many : a_data + at * in_size;
+                           const char* const y = side == 1 ? many : b_data + at * in_size;
+                           if (!loop(x, 1, y, 1, out_data + at * out_size, count))
+                             all_have_results = false;
+                           if (!probe.go_on(count)) return probe.status();
+                         }
+                         return {};
+                       });
+  }
+
+  // Elements of a row that is repeated.
+  static constexpr int64_t kRepeated = 1024;
+
+  const DType in_type;
   const BinaryLoop loop;
   const char *const a_data, *const b_data;
   char* const out_data;
@@ -116,6 +157,11 @@ Status run_binary(KernelContext& context, BinaryLoop loop, const Tensor& a, cons
                   Tensor& out, const BinaryOptions& options) {
   const BinaryWalk walk(loop, a, b, out);
   std::atomic<bool> all_have_results = true;
+  for (const int side : {0, 1}) {
+    if (!walk.repeats_short_row(side)) continue;
+    MR_TRY(walk.run_repeated(context, side, options.cost, all_have_results));
+    return all_have_results ? Status() : invalid(options.no_result);
+  }
   const int64_t outer = walk.over.outer_length();
   const int64_t each = outer == 0 ? 0 : out.num_elements() / outer;
   MR_TRY(share_range(context, outer, each * options.cost,

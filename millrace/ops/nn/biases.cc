@@ -2,6 +2,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/sums.h"
+#include "millrace/ops/nn/channel_rows.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
 
@@ -89,12 +90,38 @@ Status channel_sums(const Tensor& of, const Channels& channels, Tensor& sums, Ca
   return {};
 }
 
+// Of floats whose channels lie side by side: rows of a few channels are added as rows of many, of
+// which every so many belong to one channel.
+Status row_sums(KernelContext& context, const Channels& channels, Tensor& sums) {
+  constexpr int64_t kWide = 256;
+  const float* const x = context.input(0).flat<float>().data();
+  const int64_t count = channels.count, times = std::max<int64_t>(1, kWide / count);
+  const int64_t width = count * times, rows = channels.outer / times;
+  const auto add = [=](int64_t row, float* first, float*) MR_LAMBDA_BODY {
+    const float* const from = x + row * width;
+    MR_INDEPENDENT
+    for (int64_t c = 0; c < width; ++c) first[c] += from[c];
+  };
+  MR_ASSIGN(Tensor totals, sums_of_rows(context, rows, width, add));
+  double* const total = totals.mutable_flat<double>().data();
+  for (int64_t i = count; i < width; ++i) total[i % count] += total[i];
+  for (int64_t i = rows * width; i < channels.outer * count; ++i)
+    total[i % count] += static_cast<double>(x[i]);
+  for (int64_t c = 0; c < count; ++c)
+    sums.mutable_flat<float>()[static_cast<size_t>(c)] = static_cast<float>(total[c]);
+  return {};
+}
+
 Result<Tensor> bias_add_grad(KernelContext& context, ChannelSums loop, const std::string& format) {
   MR_ASSIGN(const Channels channels, channels_of(context.input(0).shape(), format));
   // Without elements there may still be any number of rows.
   if (context.input(0).num_elements() == 0)
     return Tensor::zeros(context.output_dtype(0), {channels.count});
   MR_ASSIGN(Tensor sums, context.allocate(0, {channels.count}));
+  if (sums.dtype() == DType::f32 && channels.inner == 1) {
+    MR_TRY(row_sums(context, channels, sums));
+    return sums;
+  }
   CancelProbe probe(context);
   MR_TRY(loop(context.input(0), channels, sums, probe));
   return sums;

@@ -51,7 +51,7 @@ Result<Tensor> joined_rows(KernelContext& context, int64_t rows, int64_t channel
   const int64_t pieces = pieces_of_range(rows, channels * 4), each = (rows + pieces - 1) / pieces;
   MR_ASSIGN(Tensor kept, Tensor::zeros(DType::f64, {pieces, 2, channels}));
   double* const all = kept.mutable_flat<double>().data();
-  MR_TRY(share_work(context, pieces, [&](int64_t piece, CancelProbe& probe) -> Status {
+  const auto gather_piece = [&](int64_t piece, CancelProbe& probe) -> Status {
     MR_ASSIGN(Tensor narrow, Tensor::allocate(DType::f32, {3, channels}));
     MR_ASSIGN(Tensor wide, Tensor::allocate(DType::f64, {2, channels}));
     float* const room = narrow.mutable_flat<float>().data();
@@ -67,7 +67,13 @@ Result<Tensor> joined_rows(KernelContext& context, int64_t rows, int64_t channel
       if (!probe.go_on((stop - row) * channels)) return probe.status();
     }
     return {};
-  }));
+  };
+  // So little is done before anybody could want it to end.
+  if (CancelProbe probe(context); pieces == 1) {
+    MR_TRY(gather_piece(0, probe));
+  } else {
+    MR_TRY(share_work(context, pieces, gather_piece));
+  }
   MR_ASSIGN(Tensor joined, Tensor::zeros(DType::f64, {2, channels}));
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t before = std::min(rows, piece * each);

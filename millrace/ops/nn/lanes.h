@@ -50,6 +50,10 @@ struct Lanes {
   MR_BODY void add_found(const T* from, const int32_t* places, int32_t here) {
     for (int i = 0; i < kLanes; ++i) add_to(at[i], places[i] == here ? from[i] : T(0));
   }
+  // Those that were found `here`; 0 for the others.
+  MR_BODY void store_found(T* to, const Places& places, int32_t here) const {
+    for (int i = 0; i < kLanes; ++i) to[i] = places.at[i] == here ? at[i] : T(0);
+  }
   MR_BODY void divide(T by) {
     for (int i = 0; i < kLanes; ++i) at[i] /= by;
   }
@@ -131,6 +135,14 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
       read(from, i, x);
       read(places, i, found);
       at[i] += found == all ? x : Floats{};
+    }
+  }
+  MR_BODY void store_found(float* to, const Places& places, int32_t here) const {
+    const Numbers all = Numbers{} + here;
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) {
+      const Floats x = places.at[i] == all ? at[i] : Floats{};
+      std::memcpy(to + 8 * i, &x, sizeof(x));
     }
   }
   MR_BODY void divide(float by) {

@@ -9,31 +9,40 @@
 
 namespace millrace {
 
+// For channels from `c` on: the largest of a window that is not empty, the first of equals, and the
+// pixels where they were found.
+template <class T, int kLanes>
+MR_BODY void find_in_window(const PoolShape& pool, const Box& window, const T* image, int64_t c,
+                            Lanes<T, kLanes>& largest, typename Lanes<T, kLanes>::Places& places) {
+  const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
+  const int64_t first = (window.z.first * height + window.y.first) * width + window.x.first;
+  largest.load(image + first * channels + c);
+  places.fill(static_cast<int32_t>(first));
+  each_place(window, height, width, [&](int64_t pixel) MR_LAMBDA_BODY {
+    largest.keep_larger(image + pixel * channels + c, places, static_cast<int32_t>(pixel));
+  });
+}
+
 // For each output of row `row`: its value, and the pixel where it was found, the first of equals;
-// -1 for an empty window. `values` and `pixels` have room for a row of outputs.
+// -1 for an empty window. `values` and `pixels` have room for a row of outputs; nobody asks for
+// values that are null.
 template <class T>
 void find_row(const PoolShape& pool, const T* image, int64_t row, T* values, int32_t* pixels) {
-  const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
+  const int64_t channels = pool.channels;
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
-    T* best = values;
     int32_t* where = pixels;
     const WindowsOfRow windows(pool.slides, row);
-    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, best += channels, where += channels) {
+    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, where += channels) {
       const Box window = windows[ox];
       if (window.size() == 0) {
         std::fill_n(where, channels, -1);
         continue;
       }
-      const int64_t first = (window.z.first * height + window.y.first) * width + window.x.first;
       each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
         Lanes<T, kLanes> largest;
         typename Lanes<T, kLanes>::Places places;
-        largest.load(image + first * channels + c);
-        places.fill(static_cast<int32_t>(first));
-        each_place(window, height, width, [&](int64_t pixel) MR_LAMBDA_BODY {
-          largest.keep_larger(image + pixel * channels + c, places, static_cast<int32_t>(pixel));
-        });
-        largest.store(best + c);
+        find_in_window(pool, window, image, c, largest, places);
+        if (values != nullptr) largest.store(values + ox * channels + c);
         places.store(where + c);
       });
     }

@@ -101,32 +101,73 @@ void give_back_row(const PoolShape& pool, const int32_t* found, const T* moved, 
   });
 }
 
+// Where no two windows have a pixel in common, each gives its own back as soon as it has been
+// looked at. What no window has is zero from the start.
+template <class T>
+void give_back_apart(const PoolShape& pool, const T* image, const T* moved, int64_t row,
+                     T* result) {
+  const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
+  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
+    const T* arriving = moved + row * pool.slides.x.out * channels;
+    const WindowsOfRow windows(pool.slides, row);
+    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, arriving += channels) {
+      const Box window = windows[ox];
+      if (window.size() == 0) continue;
+      each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
+        Lanes<T, kLanes> largest;
+        typename Lanes<T, kLanes>::Places places;
+        find_in_window(pool, window, image, c, largest, places);
+        largest.load(arriving + c);
+        each_place(window, height, width, [&](int64_t pixel) MR_LAMBDA_BODY {
+          largest.store_found(result + pixel * channels + c, places, static_cast<int32_t>(pixel));
+        });
+      });
+    }
+  });
+}
+
+// All of an image; `room` is for one place for each output.
+template <class T>
+Status give_image(const PoolShape& pool, const T* image, const T* moved, T* result,
+                  std::span<int32_t> room, CancelProbe& probe) {
+  const int64_t height = pool.slides.rows_out();
+  if (lie_apart(pool.slides)) {
+    if (!cover_all(pool.slides)) std::fill_n(result, pool.image_elements(), T(0));
+    for (int64_t row = 0; row < height; ++row) {
+      give_back_apart(pool, image, moved, row, result);
+      if (!probe.go_on(pool.row_cost())) return probe.status();
+    }
+    return {};
+  }
+  const int64_t size = pool.slides.x.out * pool.channels;
+  for (int64_t row = 0; row < height; ++row) {
+    find_row(pool, image, row, static_cast<T*>(nullptr), room.data() + row * size);
+    if (!probe.go_on(pool.row_cost())) return probe.status();
+  }
+  const int64_t rows = pool.slides.z.in * pool.slides.y.in;
+  for (int64_t row = 0; row < rows; ++row) {
+    give_back_row(pool, room.data(), moved, row, result);
+    if (!probe.go_on(pool.row_cost() * height / rows)) return probe.status();
+  }
+  return {};
+}
+
 template <class T>
 Status give_back(KernelContext& context, const PoolShape& pool, const Tensor& images,
                  const Tensor& moved, Tensor& result) {
-  const int64_t height = pool.slides.rows_out(), size = pool.slides.x.out * pool.channels;
-  const int64_t rows = pool.slides.z.in * pool.slides.y.in;
-  return share_range(context, pool.batch, pool.row_cost() * height,
-                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       MR_ASSIGN(Tensor values, Tensor::allocate(dtype_of<T>, {size}));
-                       MR_ASSIGN(Tensor pixels, Tensor::allocate(DType::i32, {height, size}));
-                       int32_t* const found = pixels.mutable_flat<int32_t>().data();
-                       for (int64_t n = begin; n < end; ++n) {
-                         const T* image = images.flat<T>().data() + n * pool.image_elements();
-                         for (int64_t row = 0; row < height; ++row) {
-                           find_row(pool, image, row, values.mutable_flat<T>().data(),
-                                    found + row * size);
-                           if (!probe.go_on(pool.row_cost())) return probe.status();
-                         }
-                         const T* from = moved.flat<T>().data() + n * pool.output_elements();
-                         T* to = result.mutable_flat<T>().data() + n * pool.image_elements();
-                         for (int64_t row = 0; row < rows; ++row) {
-                           give_back_row(pool, found, from, row, to);
-                           if (!probe.go_on(pool.row_cost() * height / rows)) return probe.status();
-                         }
-                       }
-                       return {};
-                     });
+  const int64_t places = lie_apart(pool.slides) ? 0 : pool.output_elements();
+  return share_range(
+      context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
+      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+        MR_ASSIGN(Tensor room, Tensor::allocate(DType::i32, {places}));
+        for (int64_t n = begin; n < end; ++n) {
+          MR_TRY(give_image(pool, images.flat<T>().data() + n * pool.image_elements(),
+                            moved.flat<T>().data() + n * pool.output_elements(),
+                            result.mutable_flat<T>().data() + n * pool.image_elements(),
+                            room.mutable_flat<int32_t>(), probe));
+        }
+        return {};
+      });
 }
 
 template <class T>

@@ -41,6 +41,18 @@ class PixelsOfRow {
   const Box box_;
 };
 
+// Whether no two windows have a pixel in common, and whether each pixel is in one.
+inline bool lie_apart(const Slides& slides) {
+  const auto apart = [](const Slide& slide) { return slide.stride >= slide.window; };
+  return apart(slides.z) && apart(slides.y) && apart(slides.x);
+}
+inline bool cover_all(const Slides& slides) {
+  const auto covers = [](const Slide& slide) {
+    return slide.stride <= slide.window && slide.out * slide.stride - slide.before >= slide.in;
+  };
+  return covers(slides.z) && covers(slides.y) && covers(slides.x);
+}
+
 // visit(place) for each place of a box, in the order in which they lie in a grid of `height` and
 // `width`.
 template <class Visit>

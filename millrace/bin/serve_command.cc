@@ -62,7 +62,8 @@ makes no sense.)";
 constexpr int kMostDevices = 4096;
 constexpr const char* kOtherFlags =
     "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms, "
-    "--intra-op-threads, --state, --state-keeps, --witness, --stands-by-for, --at, "
+    "--intra-op-threads, --inter-op-threads, --state, --state-keeps, --witness, --stands-by-for, "
+    "--at, "
     "--suspect-after-ms";
 
 struct ServeFlags {
@@ -72,7 +73,7 @@ struct ServeFlags {
   std::optional<std::string> state_keeps = std::nullopt;
   int cpu_devices = 1;
   int operation_timeout_ms = 0;
-  int intra_op_threads = 0;
+  ThreadLimits threads = {};
   std::optional<int> silence_limit_ms = std::nullopt;
   WitnessFlags witness;
 };
@@ -110,7 +111,7 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.state_folder = flags.state_folder.value_or("");
   if (flags.state_keeps) options.state_keeps = keep_of(*flags.state_keeps);
   options.default_options.operation_timeout = std::chrono::milliseconds(flags.operation_timeout_ms);
-  options.default_options.intra_op_threads = flags.intra_op_threads;
+  options.default_options.threads = flags.threads;
   if (flags.silence_limit_ms)
     options.silence_limit = std::chrono::milliseconds(*flags.silence_limit_ms);
   if (!flags.witness.witness.empty()) options.witness = flags.witness.witness;
@@ -236,9 +237,14 @@ void add_serve(CLI::App& app, Invocation& invocation) {
                    "MILLRACE_SILENCE_LIMIT_MS says, or 15000)")
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<int>::max()));
-  verb->add_option("--intra-op-threads", flags->intra_op_threads,
+  verb->add_option("--intra-op-threads", flags->threads.intra_op,
                    "How many threads may work at once on one session's kernels where these share "
                    "their work, for sessions that don't say (all that there are)")
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<int>::max()));
+  verb->add_option("--inter-op-threads", flags->threads.inter_op,
+                   "How many kernels of a step may run at once, for sessions that don't say (as "
+                   "many as there are threads)")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<int>::max()));
   verb->callback([flags, verb, &invocation] {

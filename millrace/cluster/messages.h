@@ -37,6 +37,15 @@ struct DeviceAttributes {
 
 // ---- Session and run options ------------------------------------------------------------------
 
+// How many threads of a task a session's steps may have at once. 0 or less: all that the task has.
+struct ThreadLimits {
+  // For the work of one kernel that shares it (ConfigProto.intra_op_parallelism_threads).
+  int intra_op = 0;
+  // For kernels, side by side (ConfigProto.inter_op_parallelism_threads): with 1 a step's kernels
+  // run one after the other, but for those that wait.
+  int inter_op = 0;
+};
+
 // What a client may ask of a session (the parts of ConfigProto with an effect here).
 struct SessionOptions {
   std::vector<std::string> device_filters = {};  // partial device names; empty: the whole cluster
@@ -45,9 +54,7 @@ struct SessionOptions {
   bool isolate_session_state = false;              // private containers for this session
   bool disable_optimizer = false;                  // no folding, no merging of equal nodes
   std::chrono::milliseconds operation_timeout{0};  // 0: none
-  // How many threads may work on the kernels of a task at once where these share their work
-  // (ConfigProto.intra_op_parallelism_threads). 0 or less: all that the task has.
-  int intra_op_threads = 0;
+  ThreadLimits threads = {};
   // Of the task that a session in this process makes for itself (ConfigProto.device_count of
   // "CPU"); a server has those that it was started with.
   int cpu_devices = 1;
@@ -223,7 +230,7 @@ struct RegisterGraphRequest {
   std::shared_ptr<const Graph> graph;
   // Those that most of its runs will bring. Null: not known, as always from the wire.
   std::shared_ptr<const StepKeys> keys = nullptr;
-  int intra_op_threads = 0;  // SessionOptions::intra_op_threads
+  ThreadLimits threads = {};  // SessionOptions::threads
 };
 struct RegisterGraphReply {
   std::string graph_handle;

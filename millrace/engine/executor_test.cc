@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "millrace/engine/compiled_layout.h"
 #include "millrace/engine/testing/test_lab.h"
 
 namespace millrace::testing {
@@ -265,6 +266,22 @@ TEST_CASE("no thread is woken for dear nodes that have next to nothing to do") {
   CHECK(outcome.status.ok());
   CHECK(outcome.value("y") == number(9));
   CHECK(pool.posted == 0);
+}
+
+TEST_CASE("dear nodes that were soon over of late stay where they are, others are shared") {
+  Lab lab;
+  CountingPool pool;
+  const auto graph = lab.compile("w = Work() a = Dear(w) b = Dear(w)").value();
+  const auto shared = [&](uint32_t ticks_of_late) {
+    for (const auto& node : graph->layout().nodes) node.ticks = ticks_of_late;
+    const int before = pool.posted;
+    CHECK(lab.start(graph, {}, &pool)->wait().status.ok());
+    return pool.posted - before;
+  };
+  constexpr uint32_t kNotKnown = 0, kShort = 1, kLong = uint32_t{1} << 31;
+  CHECK(shared(kNotKnown) == 1);
+  CHECK(shared(kShort) == 0);
+  CHECK(shared(kLong) == 1);
 }
 
 TEST_CASE("a cycle that is no loop is refused when compiled") {

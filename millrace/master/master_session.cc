@@ -135,13 +135,11 @@ void MasterSession::plan_and_register(const StepRequestNames& names,
     return;
   }
   // Cancelled when the session closes, so it must live until this is done.
-  register_step(
-      {context_, handle_, members_, membership_.self, is_open_, options_.intra_op_threads}, names,
-      std::move(plan).value(), {.cancellation = &closing_},
-      Done<PlanCache::Prepared>([self = shared_from_this(),
-                                 done = std::move(done)](Result<PlanCache::Prepared> step) mutable {
-        done(std::move(step));
-      }));
+  register_step({context_, handle_, members_, membership_.self, is_open_, options_.threads}, names,
+                std::move(plan).value(), {.cancellation = &closing_},
+                Done<PlanCache::Prepared>(
+                    [self = shared_from_this(), done = std::move(done)](
+                        Result<PlanCache::Prepared> step) mutable { done(std::move(step)); }));
 }
 
 void MasterSession::run_step(RunStepRequest request, const Call& call, Done<RunStepReply> done) {

@@ -44,7 +44,7 @@ class StepRegistration final : public std::enable_shared_from_this<StepRegistrat
       : context_(site.context),
         session_handle_(site.session_handle),
         session_is_open_(site.session_is_open),
-        intra_op_threads_(site.intra_op_threads),
+        threads_(site.threads),
         graphs_(step->parts.size()),
         step_(std::move(step)),
         done_(std::move(done)),
@@ -65,7 +65,7 @@ class StepRegistration final : public std::enable_shared_from_this<StepRegistrat
           {.session_handle = session_handle_,
            .graph = std::make_shared<const Graph>(std::move(partitions[i].graph)),
            .keys = part.keys,
-           .intra_op_threads = intra_op_threads_},
+           .threads = threads_},
           call,
           Done<RegisterGraphReply>(
               [self = shared_from_this(), i](Result<RegisterGraphReply> reply) {
@@ -124,7 +124,7 @@ class StepRegistration final : public std::enable_shared_from_this<StepRegistrat
   MasterContext& context_;
   const std::string session_handle_;
   const std::shared_ptr<const std::atomic<bool>> session_is_open_;
-  const int intra_op_threads_;
+  const ThreadLimits threads_;
   // By part; each set with its answer, and read once that has been noted.
   std::vector<std::shared_ptr<RegisteredPart>> graphs_;
 

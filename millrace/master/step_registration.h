@@ -24,7 +24,7 @@ struct RegistrationSite {
   // False once the session is closed: then its workers drop everything by themselves, and `context`
   // may be gone.
   std::shared_ptr<const std::atomic<bool>> session_is_open;
-  int intra_op_threads = 0;  // SessionOptions::intra_op_threads
+  ThreadLimits threads = {};  // SessionOptions::threads
 };
 
 // `site` is used during the call only, but for what it refers to; `call` until the answer. If a

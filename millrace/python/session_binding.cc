@@ -45,7 +45,8 @@ SessionOptions session_options(const py::dict& config) {
   take("isolate_session_state", options.isolate_session_state);
   take("disable_optimizer", options.disable_optimizer);
   take("operation_timeout_in_ms", timeout);
-  take("intra_op_threads", options.intra_op_threads);
+  take("intra_op_threads", options.threads.intra_op);
+  take("inter_op_threads", options.threads.inter_op);
   take("cpu_devices", options.cpu_devices);
   take("use_per_session_threads", options.use_per_session_threads);
   take("names_thread_pools", options.names_thread_pools);

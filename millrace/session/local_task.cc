@@ -94,15 +94,14 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
         for (Member& member : options.members->list()) tasks.push_back(std::move(member.task));
         return tasks;
       }()) {
-  worker_ = std::make_shared<Worker>(
-      WorkerOptions{.task = options.task,
-                    .members = options.members,
-                    .cpu_devices = options.cpu_devices,
-                    .intra_op_threads = options.default_options.intra_op_threads,
-                    .host = host_,
-                    .peers = *directory_,
-                    .departures = &departures_,
-                    .kept = std::move(kept)});
+  worker_ = std::make_shared<Worker>(WorkerOptions{.task = options.task,
+                                                   .members = options.members,
+                                                   .cpu_devices = options.cpu_devices,
+                                                   .threads = options.default_options.threads,
+                                                   .host = host_,
+                                                   .peers = *directory_,
+                                                   .departures = &departures_,
+                                                   .kept = std::move(kept)});
   directory_->set_own(worker_);
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),
                                                    .members = std::move(options.members),

@@ -131,7 +131,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                                   .slots = &slots_,
                                   .cancellation = &cancellation_,
                                   .step_resources = &step_resources_,
-                                  .pool = graph_->kernel_pool(),
+                                  .pool = graph_->pools().intra_op.get(),
                                   .task_pool = &site_.host.pool,
                                   .blocking = &site_.host.blocking,
                                   .feeds = feeds,
@@ -139,7 +139,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                                       piece.first_fetch, piece.compiled->fetch_keys().size())},
                       .own_feeds = feeds,
                       .runner = &runner,
-                      .pool = &site_.host.pool,
+                      .pool = graph_->pools().inter_op.get(),
                       .trace = trace,
                       .waiting = &waiting_};
   run_step(piece.compiled, args,

@@ -43,11 +43,11 @@ void PartialStep::start() {
                                     .rendezvous = rendezvous_.get(),
                                     .cancellation = &cancellation_,
                                     .step_resources = &step_resources_,
-                                    .pool = graph_->kernel_pool(),
+                                    .pool = graph_->pools().intra_op.get(),
                                     .task_pool = &site_.host.pool,
                                     .blocking = &site_.host.blocking},
                         .runner = &site_.host.pool,
-                        .pool = &site_.host.pool,
+                        .pool = graph_->pools().inter_op.get(),
                         .waiting = &waiting_};
     run_step(pieces_[i], args, Done<void>([self = self()](Status status) {
                self->happen([&](PartialStepBook& book) { return book.on_piece_ended(status); });

@@ -67,9 +67,13 @@ class RegisteredGraph {
   void expect(std::shared_ptr<const StepKeys> keys) {
     expected_ = std::make_shared<const KeyMap>(make_key_map(std::move(keys)));
   }
-  // With whom its kernels share their work; null: with nobody. Said before the first run.
-  void share_kernels_with(std::shared_ptr<Runner> pool) { kernel_pool_ = std::move(pool); }
-  Runner* kernel_pool() const { return kernel_pool_.get(); }
+  // With whom its kernels share their work, and where else than on a step's own thread they may
+  // run; null: with nobody, nowhere. Said before the first run.
+  struct Pools {
+    std::shared_ptr<Runner> intra_op, inter_op;
+  };
+  void run_with(Pools pools) { pools_ = std::move(pools); }
+  const Pools& pools() const { return pools_; }
   // Runs of it that have ended, for the next ones.
   IdlePool& idle_runs() { return idle_runs_; }
   // The map for `keys`, which steps of one plan share. Nothing to do for those that are expected,
@@ -95,7 +99,7 @@ class RegisteredGraph {
   bool uses_rendezvous_ = false, meets_peers_ = false;
   absl::flat_hash_map<std::string, uint32_t> feed_of_key_, fetch_of_key_;
   std::shared_ptr<const KeyMap> expected_;  // null: not known
-  std::shared_ptr<Runner> kernel_pool_;
+  Pools pools_;
 
   IdlePool idle_runs_;
   Mutex mutex_;

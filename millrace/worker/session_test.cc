@@ -59,23 +59,29 @@ class CountingPool final : public Runner {
   int posted = 0;
 };
 
-TEST_CASE("kernels share their work with as many threads as their session asked for") {
+TEST_CASE("kernels, and the work of one, have as many threads as their session asked for") {
   TestCluster cluster;
   CountingPool all;
   TestHost here;
   WorkerSession session({.handle = "s", .calls = {here.host, nullptr}});
-  const auto pool_for = [&](int threads) {
+  const auto pools_for = [&](ThreadLimits threads) {
     RegisterGraphRequest request{.graph = std::make_shared<const Graph>(cluster.lab.ops),
-                                 .intra_op_threads = threads};
-    return session.register_graph(std::move(request), all).value()->kernel_pool();
+                                 .threads = threads};
+    return session.register_graph(std::move(request), all).value()->pools();
   };
-  CHECK(pool_for(0) == &all);
-  CHECK(pool_for(-1) == &all);
-  CHECK(pool_for(1) == nullptr);
-  // The thread that runs the kernel is the third.
-  Runner* const two_more = pool_for(3);
-  CHECK(pool_for(3) == two_more);
-  for (int i = 0; i < 5; ++i) two_more->post([] {});
+  for (const int any : {0, -1}) {
+    CHECK(pools_for({.intra_op = any, .inter_op = any}).intra_op.get() == &all);
+    CHECK(pools_for({.intra_op = any, .inter_op = any}).inter_op.get() == &all);
+  }
+  CHECK(pools_for({.intra_op = 1}).intra_op == nullptr);
+  CHECK(pools_for({.intra_op = 1}).inter_op.get() == &all);
+  CHECK(pools_for({.inter_op = 1}).inter_op == nullptr);
+  CHECK(pools_for({.inter_op = 1}).intra_op.get() == &all);
+  // The thread that asks is the third.
+  const auto two_more = pools_for({.intra_op = 3, .inter_op = 3});
+  CHECK(pools_for({.intra_op = 3}).intra_op == two_more.intra_op);
+  CHECK(two_more.intra_op != two_more.inter_op);
+  for (int i = 0; i < 5; ++i) two_more.intra_op->post([] {});
   CHECK(all.posted == 2);
 }
 

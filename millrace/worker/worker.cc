@@ -140,7 +140,9 @@ void Worker::delete_worker_session(DeleteWorkerSessionRequest request, Call, Don
 void Worker::register_graph(RegisterGraphRequest request, Call, Done<RegisterGraphReply> done) {
   auto session = sessions_.find(request.session_handle, request.create_worker_session_called);
   if (!session.ok()) return done(session.status());
-  if (request.intra_op_threads <= 0) request.intra_op_threads = options_.intra_op_threads;
+  const ThreadLimits& usual = options_.threads;
+  if (request.threads.intra_op <= 0) request.threads.intra_op = usual.intra_op;
+  if (request.threads.inter_op <= 0) request.threads.inter_op = usual.inter_op;
   auto graph = (*session)->register_graph(std::move(request), site_.host.pool);
   if (!graph.ok()) return done(graph.status());
   done(RegisterGraphReply{

@@ -18,8 +18,7 @@ struct WorkerOptions {
   TaskName task;
   std::shared_ptr<Members> members;  // where peers are; sessions may bring their own cluster
   int cpu_devices = 1;
-  // How many threads share the work of kernels for sessions that don't say; 0: all of host.pool.
-  int intra_op_threads = 0;
+  ThreadLimits threads = {};         // of host.pool, for sessions that don't say
   int64_t memory_limit = 256 << 20;  // bytes, as devices report it; TensorFlow's figure
 
   Host host;

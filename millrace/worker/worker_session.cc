@@ -11,14 +11,13 @@ WorkerSession::WorkerSession(Parts parts) : parts_(std::move(parts)) {
     kernels_.push_back(std::make_unique<KernelCache>());
 }
 
-std::shared_ptr<Runner> WorkerSession::kernel_pool(Runner& pool, int threads) {
+std::shared_ptr<Runner> WorkerSession::bounded(Runner& pool, int threads, Pools& pools) {
   constexpr int kMost = 256;  // more is no bound, and each that is asked for is kept
   if (threads <= 0 || threads > kMost) return {std::shared_ptr<void>(), &pool};
   if (threads == 1) return nullptr;
-  MutexLock lock(mutex_);
-  std::shared_ptr<BoundedRunner>& bounded = kernel_pools_[threads];
-  if (bounded == nullptr) bounded = std::make_shared<BoundedRunner>(pool, threads - 1);
-  return bounded;
+  std::shared_ptr<BoundedRunner>& made = pools[threads];
+  if (made == nullptr) made = std::make_shared<BoundedRunner>(pool, threads - 1);
+  return made;
 }
 
 Result<std::shared_ptr<RegisteredGraph>> WorkerSession::register_graph(RegisterGraphRequest request,
@@ -31,9 +30,10 @@ Result<std::shared_ptr<RegisteredGraph>> WorkerSession::register_graph(RegisterG
   MR_ASSIGN(auto registered,
             RegisteredGraph::create(handle, std::move(request.graph), parts_.devices, kernels_,
                                     parts_.fetcher, names_, parts_.calls));
-  registered->share_kernels_with(kernel_pool(pool, request.intra_op_threads));
   if (request.keys != nullptr) registered->expect(std::move(request.keys));
   MutexLock lock(mutex_);
+  registered->run_with({.intra_op = bounded(pool, request.threads.intra_op, intra_op_),
+                        .inter_op = bounded(pool, request.threads.inter_op, inter_op_)});
   if (!closed_.ok()) return closed_;
   graphs_[handle] = registered;
   return registered;

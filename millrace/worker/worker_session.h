@@ -52,9 +52,10 @@ class WorkerSession {
   void close(const Status& why);
 
  private:
-  // Of `pool` so many threads for kernels, the one that runs the kernel among them: null for one,
-  // `pool` itself for 0 or less, and for more than any machine has.
-  std::shared_ptr<Runner> kernel_pool(Runner& pool, int threads);
+  // Of `pool` so many threads, the one that asks among them: null for one, `pool` itself for 0 or
+  // less, and for more than any machine has.
+  using Pools = std::map<int, std::shared_ptr<BoundedRunner>>;
+  std::shared_ptr<Runner> bounded(Runner& pool, int threads, Pools& pools) MR_REQUIRES(mutex_);
 
   const Parts parts_;
   SessionKernels kernels_;  // constant after construction
@@ -64,8 +65,9 @@ class WorkerSession {
   mutable Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
   uint64_t last_handle_ MR_GUARDED_BY(mutex_) = 0;
-  // By how many threads. Graphs hold theirs: a run may outlast its session.
-  std::map<int, std::shared_ptr<BoundedRunner>> kernel_pools_ MR_GUARDED_BY(mutex_);
+  // By how many threads: for the work of a kernel, and for kernels. Graphs hold theirs: a run may
+  // outlast its session.
+  Pools intra_op_ MR_GUARDED_BY(mutex_), inter_op_ MR_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs_ MR_GUARDED_BY(mutex_);
 };
 

@@ -99,6 +99,31 @@ TEST_CASE("threads that share a broadcast give what one thread gives") {
   }
 }
 
+TEST_CASE("a short row meets every row of the other side, on either side") {
+  SharedStep f;
+  const BinaryLoop loop = binary_loop_for<Types<float>>(DType::f32, mixed);
+  constexpr int64_t kRows = 1500;
+  for (const int64_t columns : {1, 3, 16, 100, 256, 300}) {
+    const std::vector<float> all = numbers(static_cast<size_t>(kRows * columns), 0.01f);
+    const std::vector<float> row = numbers(static_cast<size_t>(columns), 2);
+    std::vector<float> every;
+    for (int64_t i = 0; i < kRows; ++i) every.insert(every.end(), row.begin(), row.end());
+    const auto tensor = [&](const Shape& shape, const std::vector<float>& values) {
+      return *Tensor::vector<float>(std::span<const float>(values)).reshaped(shape);
+    };
+    const Shape shape{kRows, columns};
+    const Tensor many = tensor(shape, all), one = tensor({columns}, row), as = tensor(shape, every);
+    const auto made = [&](const Tensor& a, const Tensor& b) {
+      Tensor out = *Tensor::allocate(DType::f32, shape);
+      CHECK(run_binary(f.context, loop, a, b, out).ok());
+      return out;
+    };
+    const size_t bytes = all.size() * sizeof(float);
+    CHECK(std::memcmp(made(many, one).data(), made(many, as).data(), bytes) == 0);
+    CHECK(std::memcmp(made(one, many).data(), made(as, many).data(), bytes) == 0);
+  }
+}
+
 TEST_CASE("an element without a result fails the whole, whoever computed it") {
   SharedStep f;
   ThreadPool pool(2);

@@ -205,6 +205,25 @@ TEST_CASE("numbers of every kind are ranked by their value, zeros of both signs 
         Tensor::vector<int32_t>({2, 1, 3, 0}));
 }
 
+TEST_CASE("the largest alone is the first of the largest three, wherever it stands") {
+  Layers f;
+  constexpr int64_t kColumns = 300;
+  for (const float special : {7.0f, kNan, kInf}) {
+    for (const int64_t at : {0, 63, 64, 170, 299}) {
+      Tensor input = *Tensor::allocate(DType::f32, {kColumns});
+      for (int64_t i = 0; i < kColumns; ++i)
+        input.mutable_flat<float>()[i] = static_cast<float>(i % 5);
+      input.mutable_flat<float>()[at] = special;
+      input.mutable_flat<float>()[kColumns - 1] = special;
+      const auto top = [&](int32_t k) {
+        return f.run("TopKV2", {input, Tensor::scalar(k)})[1].flat<int32_t>()[0];
+      };
+      CHECK(top(1) == at);
+      CHECK(top(3) == at);
+    }
+  }
+}
+
 TEST_CASE("a k that can't be is refused in TensorFlow's words") {
   Layers f;
   const auto k = [](int32_t value) { return Tensor::scalar(value); };

@@ -1,5 +1,7 @@
 // Windows over images, for inputs that no example shows: sizes at the edge, images that are empty
 // or do not fit, many threads, and errors in the words that TensorFlow's clients know.
+#include "millrace/ops/nn/windows.h"
+
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -128,6 +130,53 @@ TEST_CASE("one thread and many give the same bits") {
   const Tensor outputs = f.run("MaxPool", {images}, pool);
   same("MaxPoolGrad", {images, outputs, outputs}, pool);
   same("AvgPoolGrad", {sizes({8, 32, 32, 32}), outputs}, pool);
+}
+
+TEST_CASE(
+    "poolings of float32 are those of float64, whatever windows have in common and however many "
+    "channels") {
+  Imaging f;
+  for (const int64_t channels : {3, 8, 43}) {
+    for (const auto& [window, stride] : {std::pair{3, 2}, {2, 2}, {2, 3}, {3, 1}, {1, 2}}) {
+      for (const char* padding : {"SAME", "VALID"}) {
+        CAPTURE(channels);
+        CAPTURE(window);
+        CAPTURE(stride);
+        CAPTURE(padding);
+        const Attrs attrs = pooling({1, window, window, 1}, {1, stride, stride, 1}, padding);
+        const Shape shape{2, 9, 8, channels};
+        const Tensor x = noise<float>(shape, 1), y = noise<double>(shape, 1);
+        const Tensor of_x = f.run("MaxPool", {x}, attrs), of_y = f.run("MaxPool", {y}, attrs);
+        CHECK(agrees_with(of_x, of_y));
+        CHECK(agrees_with(f.run("AvgPool", {x}, attrs), f.run("AvgPool", {y}, attrs)));
+        const Tensor dx = noise<float>(of_x.shape(), 2), dy = noise<double>(of_x.shape(), 2);
+        CHECK(agrees_with(f.run("MaxPoolGrad", {x, of_x, dx}, attrs),
+                          f.run("MaxPoolGrad", {y, of_y, dy}, attrs)));
+        const Tensor of = sizes({2, 9, 8, static_cast<int32_t>(channels)});
+        CHECK(agrees_with(f.run("AvgPoolGrad", {of, dx}, attrs),
+                          f.run("AvgPoolGrad", {of, dy}, attrs)));
+      }
+    }
+  }
+}
+
+// Each element of an image meets the windows that have it, and no others.
+TEST_CASE("the windows over a place are those in which it lies") {
+  for (const int64_t window : {1, 2, 3, 5}) {
+    for (const int64_t stride : {1, 2, 4}) {
+      for (const int64_t before : {0, 1, 2}) {
+        const Slide slide{.in = 11, .out = 5, .window = window, .stride = stride, .before = before};
+        for (int64_t place = 0; place < slide.in; ++place) {
+          const Slide::Span over = slide.covering(place);
+          for (int64_t at = 0; at < slide.out; ++at) {
+            const Slide::Span inside = slide.inside(at);
+            const bool lies_in = inside.first <= place && place < inside.last;
+            CHECK((over.first <= at && at < over.last) == lies_in);
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("channels that come first give what channels that come last give") {

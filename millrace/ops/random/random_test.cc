@@ -77,6 +77,17 @@ TEST_CASE("skipping is drawing and not looking, with a carry into the upper half
   CHECK(blocks.next() == later.next());
 }
 
+TEST_CASE(
+    "many blocks drawn together are those drawn one by one, also where the lower half runs over") {
+  for (const uint32_t low : {0u, ~uint32_t{0} - 20}) {
+    PhiloxBlocks alone({1, 2}, {low, ~uint32_t{0}, 3, 4}), together = alone;
+    std::vector<PhiloxBlock> many(75);
+    together.next(many.data(), static_cast<int64_t>(many.size()));
+    for (const PhiloxBlock& block : many) CHECK(block == alone.next());
+    CHECK(together.counter() == alone.counter());
+  }
+}
+
 TEST_CASE("each run of one stream is different") {
   PhiloxStream stream(PhiloxBlocks::of_seeds(7, 0));
   CHECK(stream.reserve(1).next() != stream.reserve(1).next());

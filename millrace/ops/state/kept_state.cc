@@ -207,7 +207,8 @@ Status KeptState::put_variable(Extent extent, const KeptName& name, Known& known
   const std::shared_ptr<StoredVariable> variable = std::exchange(known.variable, nullptr);
   Tensor value = std::exchange(known.now, Tensor());
   if (!value.has_value()) return put_gone(extent, {KeptKind::variable, name}, known, sink);
-  if (extent == Extent::changes && known.is_told && is_same_value(value, known.value)) return {};
+  const bool is_known = known.is_told && known.value && is_same_value(value, *known.value);
+  if (extent == Extent::changes && is_known) return {};
   MR_TRY(
       sink(encode_kept(KeptVariable{name, variable->dtype(), variable->declared_shape(), value})));
   known.value = std::move(value);
@@ -248,7 +249,7 @@ Status KeptState::put_queue(Extent extent, const KeptName& name, Known& known,
 Status KeptState::put_gone(Extent extent, const Key& key, Known& known, io::RecordSink sink) {
   const bool is_to_tell = extent == Extent::changes && known.is_told;
   known.is_told = false;
-  known.value = Tensor();
+  known.value.reset();
   known.queue.reset();
   if (!is_to_tell) return {};
   return sink(encode_kept(KeptDropped{key.second, key.first}));

@@ -72,7 +72,7 @@ class KeptState final : private io::Journaled {
   struct Known {
     std::weak_ptr<Resource> made;
     bool is_told = false;                      // there is a record of it
-    Tensor value;                              // of a variable, as it was told
+    std::optional<Tensor> value;               // of a variable, as it was told
     std::shared_ptr<StoredVariable> variable;  // as it is to be told, with its
     Tensor now;                                // value at that moment
     std::shared_ptr<Queue> queue;

@@ -17,7 +17,7 @@ TEST_CASE_TEMPLATE("create_session carries the graph and every option", Transpor
   request.options.isolate_session_state = true;
   request.options.disable_optimizer = true;
   request.options.operation_timeout = std::chrono::milliseconds(1500);
-  request.options.intra_op_threads = 3;
+  request.options.threads = {.intra_op = 3, .inter_op = 2};
   REQUIRE(request.options.cluster.add_job("worker", {"a:1", "b:2"}).ok());
   request.options.share_state_in_sent_cluster = true;
   request.options.names_thread_pools = true;
@@ -36,7 +36,8 @@ TEST_CASE_TEMPLATE("create_session carries the graph and every option", Transpor
   CHECK(seen.options.isolate_session_state);
   CHECK(seen.options.disable_optimizer);
   CHECK(seen.options.operation_timeout == std::chrono::milliseconds(1500));
-  CHECK(seen.options.intra_op_threads == 3);
+  CHECK(seen.options.threads.intra_op == 3);
+  CHECK(seen.options.threads.inter_op == 2);
   CHECK(seen.options.cluster == request.options.cluster);
   CHECK(seen.options.share_state_in_sent_cluster);
   CHECK_FALSE(seen.options.use_per_session_threads);

@@ -95,12 +95,13 @@ TEST_CASE_TEMPLATE("a registered graph is the graph that was sent", Transport, T
   request.graph = std::make_shared<const Graph>(std::move(graph).value());
   for (const bool session_created : {true, false}) {
     request.create_worker_session_called = session_created;
-    request.intra_op_threads = session_created ? 3 : 0;
+    request.threads = {.intra_op = session_created ? 3 : 0, .inter_op = session_created ? 2 : 0};
     const auto reply = ask(transport.worker(), &WorkerService::register_graph, request);
     REQUIRE_MESSAGE(reply.ok(), reply.status().to_string());
     CHECK(reply->graph_handle == "g1");
     CHECK(seen.create_worker_session_called == session_created);
-    CHECK(seen.intra_op_threads == request.intra_op_threads);
+    CHECK(seen.threads.intra_op == request.threads.intra_op);
+    CHECK(seen.threads.inter_op == request.threads.inter_op);
     CHECK(to_text(*seen.graph, {.devices = PrintOptions::Devices::hidden}) ==
           to_text(*request.graph, {.devices = PrintOptions::Devices::hidden}));
   }

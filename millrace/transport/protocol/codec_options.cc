@@ -50,7 +50,8 @@ Result<SessionOptions> from_proto(const tensorflow::ConfigProto& config) {
   MR_ASSIGN(options.cluster, from_proto(config.cluster_def()).with("cluster_def"));
   options.share_state_in_sent_cluster =
       config.experimental().share_session_state_in_clusterspec_propagation();
-  options.intra_op_threads = config.intra_op_parallelism_threads();
+  options.threads = {.intra_op = config.intra_op_parallelism_threads(),
+                     .inter_op = config.inter_op_parallelism_threads()};
   options.use_per_session_threads = config.use_per_session_threads();
   options.names_thread_pools = !config.session_inter_op_thread_pool().empty();
   return options;
@@ -71,7 +72,8 @@ void to_proto(const SessionOptions& options, tensorflow::ConfigProto& config) {
   if (!options.cluster.empty()) to_proto(options.cluster, *config.mutable_cluster_def());
   if (options.share_state_in_sent_cluster)
     config.mutable_experimental()->set_share_session_state_in_clusterspec_propagation(true);
-  config.set_intra_op_parallelism_threads(options.intra_op_threads);
+  config.set_intra_op_parallelism_threads(options.threads.intra_op);
+  config.set_inter_op_parallelism_threads(options.threads.inter_op);
   config.set_use_per_session_threads(options.use_per_session_threads);
   if (options.names_thread_pools) config.add_session_inter_op_thread_pool();
 }

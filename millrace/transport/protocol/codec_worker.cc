@@ -172,9 +172,11 @@ Result<wire::Pieces> encode(const RegisterGraphRequest& request) {
   wire::serialize_graph_def(
       export_graph(*request.graph, {.defaults = ExportOptions::Defaults::stripped}),
       message.mutable_graph_def());
-  if (request.intra_op_threads > 0) {
-    message.mutable_config_proto()->set_intra_op_parallelism_threads(request.intra_op_threads);
-  }
+  const ThreadLimits& threads = request.threads;
+  if (threads.intra_op > 0)
+    message.mutable_config_proto()->set_intra_op_parallelism_threads(threads.intra_op);
+  if (threads.inter_op > 0)
+    message.mutable_config_proto()->set_inter_op_parallelism_threads(threads.inter_op);
   return to_pieces(message);
 }
 
@@ -187,7 +189,8 @@ Status decode(const Chunks& bytes, const OpRegistry& ops, RegisterGraphRequest& 
   MR_ASSIGN(Graph graph, import_graph(def, ops));
   MR_TRY(validate(graph));
   request.graph = std::make_shared<const Graph>(std::move(graph));
-  request.intra_op_threads = message.config_proto().intra_op_parallelism_threads();
+  request.threads = {.intra_op = message.config_proto().intra_op_parallelism_threads(),
+                     .inter_op = message.config_proto().inter_op_parallelism_threads()};
   return {};
 }
 

@@ -126,7 +126,8 @@ class ConfigProto(Fields):
 
     With an effect: device_filters, allow_soft_placement, log_device_placement, operation_timeout_in_ms,
     isolate_session_state, cluster_def, device_count of "CPU" for a session in this process or a server,
-    experimental.retries, and turning the graph's optimization off.
+    intra_op_parallelism_threads (for the work of one kernel), inter_op_parallelism_threads (for kernels of
+    a step), experimental.retries, and turning the graph's optimization off.
     """
 
     _defaults = {
@@ -282,6 +283,7 @@ def session_options(config):
         "log_device_placement": bool(config.log_device_placement),
         "operation_timeout_in_ms": int(config.operation_timeout_in_ms),
         "intra_op_threads": int(config.intra_op_parallelism_threads),
+        "inter_op_threads": int(config.inter_op_parallelism_threads),
         "cpu_devices": int(dict(config.device_count).get("CPU", 1)),
         "isolate_session_state": bool(config.isolate_session_state),
         "use_per_session_threads": bool(config.use_per_session_threads),

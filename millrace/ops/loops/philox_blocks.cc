@@ -22,7 +22,7 @@ constexpr uint32_t kFirstStep = 0x9E3779B9, kSecondStep = 0xBB67AE85;
 struct FourBlocks {
   __m256i words[4];
 
-  MR_AVX2 MR_BODY void round(__m256i key0, __m256i key1) {
+  MR_BODY MR_AVX2 void round(__m256i key0, __m256i key1) {
     const __m256i first = _mm256_mul_epu32(words[0], _mm256_set1_epi64x(int64_t{kFirstFactor}));
     const __m256i second = _mm256_mul_epu32(words[2], _mm256_set1_epi64x(int64_t{kSecondFactor}));
     words[0] = _mm256_xor_si256(_mm256_srli_epi64(second, 32), _mm256_xor_si256(words[1], key0));
@@ -31,7 +31,7 @@ struct FourBlocks {
     words[3] = first;
   }
   // Word 0 and 1 of each block side by side, then 2 and 3.
-  MR_AVX2 MR_BODY void store(PhiloxBlock* blocks) const {
+  MR_BODY MR_AVX2 void store(PhiloxBlock* blocks) const {
     const __m256i lower = _mm256_blend_epi32(words[0], _mm256_slli_epi64(words[1], 32), 0xAA);
     const __m256i upper = _mm256_blend_epi32(words[2], _mm256_slli_epi64(words[3], 32), 0xAA);
     const __m256i even = _mm256_unpacklo_epi64(lower, upper);
@@ -46,7 +46,7 @@ constexpr uint64_t kAtOnce = 16;
 
 // Four times four, which don't wait for each other; the lower half of no counter runs over.
 MR_AVX2 void next_avx2(PhiloxBlocks::Key key, uint64_t lower, uint64_t upper, PhiloxBlock* blocks) {
-  constexpr int kFours = kAtOnce / 4;
+  constexpr int64_t kFours = kAtOnce / 4;
   FourBlocks fours[kFours];
   const __m256i high = _mm256_set1_epi64x(static_cast<int64_t>(upper));
   __m256i low = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<int64_t>(lower)),
@@ -64,7 +64,7 @@ MR_AVX2 void next_avx2(PhiloxBlocks::Key key, uint64_t lower, uint64_t upper, Ph
     key[1] += kSecondStep;
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < kFours; ++i) fours[i].store(blocks + 4 * i);
+  for (int64_t i = 0; i < kFours; ++i) fours[i].store(blocks + 4 * i);
 }
 #endif
 

@@ -20,7 +20,7 @@ void average_row(const PoolShape& pool, const T* image, T* output, int64_t row) 
     T* to = output + row * pool.slides.x.out * channels;
     const WindowsOfRow windows(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
-      const Box window = windows[ox];
+      const Patch window = windows[ox];
       each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
         Lanes<T, kLanes> lanes;
         lanes.fill(T(0));

@@ -74,10 +74,11 @@ Result<Moments> moments_of(KernelContext& context, const Rows& x) {
         rest[c] += off;
       }
     }
-    // The mean was rounded: `rest` says what it is off by.
+    // The mean was rounded: `rest` says what it is off by, but for an infinite one.
     MR_INDEPENDENT
     for (int64_t c = 0; c < channels; ++c) {
-      of[c] = static_cast<double>(mean[c]) + static_cast<double>(rest[c] * share);
+      const float off = rest[c] * share;
+      of[c] = static_cast<double>(mean[c]) + static_cast<double>(off == off ? off : 0.0F);
       of[channels + c] =
           static_cast<double>(squares[c]) - static_cast<double>(rest[c] * rest[c] * share);
     }
@@ -89,7 +90,7 @@ Result<Moments> moments_of(KernelContext& context, const Rows& x) {
     MR_INDEPENDENT
     for (int64_t c = 0; c < channels; ++c) {
       const double apart = more[c] - of[c];
-      of[c] += apart * part;
+      of[c] = of[c] * (1 - part) + more[c] * part;  // not by `apart`, for infinite ones
       of[channels + c] += more[channels + c] + apart * apart * weight;
     }
   };

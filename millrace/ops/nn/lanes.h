@@ -92,7 +92,7 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
     }
     MR_BODY void store(int32_t* to) const {
 #pragma GCC unroll 4
-      for (int i = 0; i < kVectors; ++i) std::memcpy(to + 8 * i, &at[i], sizeof(at[i]));
+      for (int64_t i = 0; i < kVectors; ++i) std::memcpy(to + 8 * i, &at[i], sizeof(at[i]));
     }
   };
   Floats at[kVectors];
@@ -103,16 +103,16 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
   }
   MR_BODY void load(const float* from) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) read(from, i, at[i]);
+    for (int64_t i = 0; i < kVectors; ++i) read(from, i, at[i]);
   }
   MR_BODY void store(float* to) const {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) std::memcpy(to + 8 * i, &at[i], sizeof(at[i]));
+    for (int64_t i = 0; i < kVectors; ++i) std::memcpy(to + 8 * i, &at[i], sizeof(at[i]));
   }
 
   MR_BODY void add(const float* from) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       Floats x;
       read(from, i, x);
       at[i] += x;
@@ -120,7 +120,7 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
   }
   MR_BODY void add_scaled(const float* from, float scale) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       Floats x;
       read(from, i, x);
       at[i] += x * scale;
@@ -129,7 +129,7 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
   MR_BODY void add_found(const float* from, const int32_t* places, int32_t here) {
     const Numbers all = Numbers{} + here;
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       Floats x;
       Numbers found;
       read(from, i, x);
@@ -140,19 +140,19 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
   MR_BODY void store_found(float* to, const Places& places, int32_t here) const {
     const Numbers all = Numbers{} + here;
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       const Floats x = places.at[i] == all ? at[i] : Floats{};
       std::memcpy(to + 8 * i, &x, sizeof(x));
     }
   }
   MR_BODY void divide(float by) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) at[i] /= by;
+    for (int64_t i = 0; i < kVectors; ++i) at[i] /= by;
   }
 
   MR_BODY void keep_larger(const float* from) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       Floats x;
       read(from, i, x);
       at[i] = x > at[i] ? x : at[i];
@@ -161,7 +161,7 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
   MR_BODY void keep_larger(const float* from, Places& places, int32_t here) {
     const Numbers all = Numbers{} + here;
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
+    for (int64_t i = 0; i < kVectors; ++i) {
       Floats x;
       read(from, i, x);
       const Numbers is_larger = x > at[i];
@@ -173,7 +173,7 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
  private:
   // Returned vectors would be told to be another thing to callers without AVX.
   template <class Vector, class T>
-  MR_BODY static void read(const T* from, int i, Vector& to) {
+  MR_BODY static void read(const T* from, int64_t i, Vector& to) {
     std::memcpy(&to, from + 8 * i, sizeof(to));
   }
 };

@@ -12,7 +12,7 @@ namespace millrace {
 // For channels from `c` on: the largest of a window that is not empty, the first of equals, and the
 // pixels where they were found.
 template <class T, int kLanes>
-MR_BODY void find_in_window(const PoolShape& pool, const Box& window, const T* image, int64_t c,
+MR_BODY void find_in_window(const PoolShape& pool, const Patch& window, const T* image, int64_t c,
                             Lanes<T, kLanes>& largest, typename Lanes<T, kLanes>::Places& places) {
   const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
   const int64_t first = (window.z.first * height + window.y.first) * width + window.x.first;
@@ -33,7 +33,7 @@ void find_row(const PoolShape& pool, const T* image, int64_t row, T* values, int
     int32_t* where = pixels;
     const WindowsOfRow windows(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, where += channels) {
-      const Box window = windows[ox];
+      const Patch window = windows[ox];
       if (window.size() == 0) {
         std::fill_n(where, channels, -1);
         continue;

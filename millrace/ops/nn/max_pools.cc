@@ -111,7 +111,7 @@ void give_back_apart(const PoolShape& pool, const T* image, const T* moved, int6
     const T* arriving = moved + row * pool.slides.x.out * channels;
     const WindowsOfRow windows(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, arriving += channels) {
-      const Box window = windows[ox];
+      const Patch window = windows[ox];
       if (window.size() == 0) continue;
       each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
         Lanes<T, kLanes> largest;

@@ -137,7 +137,8 @@ TEST_CASE(
     "channels") {
   Imaging f;
   for (const int64_t channels : {3, 8, 43}) {
-    for (const auto& [window, stride] : {std::pair{3, 2}, {2, 2}, {2, 3}, {3, 1}, {1, 2}}) {
+    for (const auto& sizes_of : {std::pair{3, 2}, {2, 2}, {2, 3}, {3, 1}, {1, 2}}) {
+      const int64_t window = sizes_of.first, stride = sizes_of.second;
       for (const char* padding : {"SAME", "VALID"}) {
         CAPTURE(channels);
         CAPTURE(window);
@@ -377,6 +378,23 @@ TEST_CASE("a batch without images has a mean that is no number, and no more") {
   REQUIRE_MESSAGE(made.ok(), made.status().to_string());
   CHECK((*made)[0].tensor.shape() == Shape{0, 2, 2, 3});
   CHECK(std::isnan((*made)[1].tensor.flat<float>()[2]));
+}
+
+TEST_CASE("a channel that has an infinite number has an infinite mean, and the others their own") {
+  Imaging f;
+  Tensor images = *Tensor::allocate(DType::f32, {1, 100, 10, 2});
+  for (int64_t i = 0; i < images.num_elements(); ++i)
+    images.mutable_flat<float>()[i] = i % 2 == 0 ? static_cast<float>(i / 2 % 5) : 1.0F;
+  for (const int64_t row : {3, 700}) images.mutable_flat<float>()[2 * row + 1] = INFINITY;
+  Bench bench(f.ops);
+  const Tensor ones = Tensor::vector<float>({1, 1}), none = *Tensor::zeros(DType::f32, {0});
+  std::vector<Value> inputs = {images, ones, ones, none, none};
+  const auto made = bench.run("FusedBatchNorm", std::move(inputs), {.attrs = {{"T", DType::f32}}});
+  REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+  const auto mean = (*made)[1].tensor.flat<float>();
+  CHECK(mean[0] == doctest::Approx(2));
+  CHECK(mean[1] == INFINITY);
+  CHECK((*made)[2].tensor.flat<float>()[0] == doctest::Approx(2.002));
 }
 
 TEST_CASE("normalisations of what does not fit are refused") {

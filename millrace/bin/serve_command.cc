@@ -63,8 +63,7 @@ constexpr int kMostDevices = 4096;
 constexpr const char* kOtherFlags =
     "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms, "
     "--intra-op-threads, --inter-op-threads, --state, --state-keeps, --witness, --stands-by-for, "
-    "--at, "
-    "--suspect-after-ms";
+    "--at, --suspect-after-ms";
 
 struct ServeFlags {
   std::string cluster_file;

@@ -145,21 +145,19 @@ class StepDriver final : public Pooled {
     if (node.flags & Layout::kAsync) return start(ready);
     if (node.cost != Cost::cheap && args_.pool != nullptr &&
         may_be_worth_sharing(node, flow_.inputs(ready))) {
-      return is_worth_sharing(node) ? hold_or_share(ready) : run(ready, &run_timed);
+      return is_worth_sharing(node) ? hold_or_share(ready) : run<Timing::on>(ready);
     }
-    run(ready, &run_kernel);
+    run<Timing::off>(ready);
   }
 
-  static Status run_kernel(const Node& node, KernelContext& context) {
-    return node.kernel->run(context);
-  }
+  enum class Timing : uint8_t { off, on };
 
-  template <class Run>
-  void run(Ready ready, Run run_node) {
+  template <Timing kTiming>
+  void run(Ready ready) {
     const Node& node = flow_.node(ready);
     const int64_t start = trace_time();
     KernelContext context = context_of(ready, {scratch_.data(), node.num_outputs});
-    Status status = run_node(node, context);
+    Status status = kTiming == Timing::on ? run_timed(node, context) : node.kernel->run(context);
     ended(ready, context, scratch_.data(), std::move(status), start);
   }
 
@@ -196,7 +194,7 @@ class StepDriver final : public Pooled {
       return true;
     }
     if (under_way_ == 0) {
-      run(*std::exchange(held_, std::nullopt), &run_timed);
+      run<Timing::on>(*std::exchange(held_, std::nullopt));
       return true;
     }
     const Ready ready = *std::exchange(held_, std::nullopt);

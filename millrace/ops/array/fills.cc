@@ -173,27 +173,25 @@ Result<std::vector<int64_t>> one_hot_dims(const AnyShape& indices, int64_t wante
   return dims;
 }
 
-// Blocks [begin, end) of `depth` x `inner` elements. Each is filled and then set, while the cache
-// has it; an index that is out of range is off everywhere.
+// Blocks of `depth` x `inner` elements. Each is filled and then set, while the cache has it; an
+// index that is out of range is off everywhere.
 struct Hot {
   std::span<const int64_t> indices;
   int64_t depth, inner;
   const void *on, *off;
   void* to;
 };
-using HotLoop = void (*)(const Hot& hot, int64_t begin, int64_t end);
+using HotLoop = void (*)(const Hot& hot, int64_t block);
 
 template <class T>
-void hot_loop(const Hot& hot, int64_t begin, int64_t end) {
+void hot_loop(const Hot& hot, int64_t block) {
   const T on = *static_cast<const T*>(hot.on), off = *static_cast<const T*>(hot.off);
   const int64_t size = hot.depth * hot.inner;
-  for (int64_t block = begin; block < end; ++block) {
-    T* const to = static_cast<T*>(hot.to) + block * size;
-    std::fill_n(to, size, off);
-    for (int64_t i = 0; i < hot.inner; ++i) {
-      const int64_t index = hot.indices[static_cast<size_t>(block * hot.inner + i)];
-      if (index >= 0 && index < hot.depth) to[index * hot.inner + i] = on;
-    }
+  T* const to = static_cast<T*>(hot.to) + block * size;
+  std::fill_n(to, size, off);
+  for (int64_t i = 0; i < hot.inner; ++i) {
+    const int64_t index = hot.indices[static_cast<size_t>(block * hot.inner + i)];
+    if (index >= 0 && index < hot.depth) to[index * hot.inner + i] = on;
   }
 }
 
@@ -219,7 +217,7 @@ Result<Tensor> one_hot(KernelContext& context, int64_t axis) {
   MR_TRY(share_range(context, indices.num_elements() / inner, depth * inner,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                        for (int64_t block = begin; block < end; ++block) {
-                         loop(all, block, block + 1);
+                         loop(all, block);
                          if (!probe.go_on(depth * inner)) return probe.status();
                        }
                        return {};

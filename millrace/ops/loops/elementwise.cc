@@ -92,9 +92,10 @@ struct BinaryWalk {
   // Whether operand `side` is a short row that meets every row of the other: the biases of a few
   // channels, say.
   bool repeats_short_row(int side) const {
-    if (over.axes() != 2 || over.run_length() > kRepeated / 4 || over.outer_length() < 4)
-      return false;
+    if (over.axes() != 2 || over.run_length() > kRepeated / 4) return false;
     const int64_t row = over.run_length();
+    // Of few rows the short one would be behind itself oftener than it is met.
+    if (over.outer_length() < 4 * (kRepeated / row)) return false;
     const bool is_dense = over.run_stride(0) == 1 && over.run_stride(1) == 1 &&
                           over.stride(1 - side, 1) == row && over.stride(2, 1) == row;
     return is_dense && over.stride(side, 1) == 0;

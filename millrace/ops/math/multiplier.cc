@@ -1,7 +1,7 @@
 #include "millrace/ops/math/multiplier.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -147,14 +147,13 @@ struct Blocks {
     const int64_t most_by_rows = std::clamp<int64_t>(rows / kLeast, 1, wanted);
     const int64_t most_by_columns = std::max<int64_t>(columns / kLeast, 1);
     int64_t best = 1;
-    double least = std::numeric_limits<double>::max();
+    // Fewer blocks than are wanted are worse than anything that is read.
+    std::pair<int64_t, double> least = {wanted, 0};
     for (int64_t by_rows = 1; by_rows <= most_by_rows; ++by_rows) {
       const int64_t by_columns = std::min(wanted / by_rows, most_by_columns);
-      // As many as are wanted come first, then what is read.
-      const double missing = static_cast<double>(wanted - by_rows * by_columns);
       const double read = static_cast<double>(by_rows) * static_cast<double>(columns) +
                           static_cast<double>(by_columns) * static_cast<double>(rows);
-      const double cost = missing * 1e12 + read;
+      const std::pair cost(wanted - by_rows * by_columns, read);
       if (cost < least) {
         least = cost;
         best = by_rows;

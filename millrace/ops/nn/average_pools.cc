@@ -18,13 +18,13 @@ void average_row(const PoolShape& pool, const T* image, T* output, int64_t row) 
   const int64_t channels = pool.channels;
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
     T* to = output + row * pool.slides.x.out * channels;
-    const WindowsOfRow windows(pool.slides, row);
+    const auto windows = windows_of_row(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
       const Patch window = windows[ox];
       each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
         Lanes<T, kLanes> lanes;
         lanes.fill(T(0));
-        each_place(window, pool.slides.y.in, pool.slides.x.in,
+        each_place(window,
                    [&](int64_t pixel) MR_LAMBDA_BODY { lanes.add(image + pixel * channels + c); });
         lanes.divide(static_cast<T>(window.size()));
         lanes.store(to + c);
@@ -39,10 +39,9 @@ template <class T>
 void spread_row(const PoolShape& pool, const T* shares, T* image, const T* output, int64_t row) {
   const int64_t channels = pool.channels, width = pool.slides.x.in;
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
-    const PixelsOfRow pixels(pool.slides, row);
+    const auto pixels = pixels_of_row(pool.slides, row);
     for (int64_t x = 0; x < width; ++x) {
-      fold_places(pixels[x], pool.slides.y.out, pool.slides.x.out, channels, T(0),
-                  image + (row * width + x) * channels,
+      fold_places(pixels[x], channels, T(0), image + (row * width + x) * channels,
                   [&](auto& lanes, int64_t window, int64_t c) MR_LAMBDA_BODY {
                     lanes.add_scaled(output + window * channels + c, shares[window]);
                   });
@@ -56,7 +55,7 @@ Result<Tensor> shares_of_windows(const Slides& slides) {
   MR_ASSIGN(Tensor made, Tensor::allocate(dtype_of<T>, {slides.rows_out(), slides.x.out}));
   T* to = made.mutable_flat<T>().data();
   for (int64_t row = 0; row < slides.rows_out(); ++row) {
-    const WindowsOfRow windows(slides, row);
+    const auto windows = windows_of_row(slides, row);
     for (int64_t x = 0; x < slides.x.out; ++x) *to++ = T(1) / static_cast<T>(windows[x].size());
   }
   return made;

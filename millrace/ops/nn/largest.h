@@ -14,11 +14,11 @@ namespace millrace {
 template <class T, int kLanes>
 MR_BODY void find_in_window(const PoolShape& pool, const Patch& window, const T* image, int64_t c,
                             Lanes<T, kLanes>& largest, typename Lanes<T, kLanes>::Places& places) {
-  const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
-  const int64_t first = (window.z.first * height + window.y.first) * width + window.x.first;
+  const int64_t channels = pool.channels;
+  const int64_t first = window.first();
   largest.load(image + first * channels + c);
   places.fill(static_cast<int32_t>(first));
-  each_place(window, height, width, [&](int64_t pixel) MR_LAMBDA_BODY {
+  each_place(window, [&](int64_t pixel) MR_LAMBDA_BODY {
     largest.keep_larger(image + pixel * channels + c, places, static_cast<int32_t>(pixel));
   });
 }
@@ -31,7 +31,7 @@ void find_row(const PoolShape& pool, const T* image, int64_t row, T* values, int
   const int64_t channels = pool.channels;
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
     int32_t* where = pixels;
-    const WindowsOfRow windows(pool.slides, row);
+    const auto windows = windows_of_row(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, where += channels) {
       const Patch window = windows[ox];
       if (window.size() == 0) {

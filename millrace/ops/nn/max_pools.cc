@@ -32,9 +32,9 @@ void max_row(const PoolShape& pool, const void* image, void* output, int64_t row
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
     const T* const from = static_cast<const T*>(image);
     T* to = static_cast<T*>(output) + row * pool.slides.x.out * channels;
-    const WindowsOfRow windows(pool.slides, row);
+    const auto windows = windows_of_row(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
-      fold_places(windows[ox], pool.slides.y.in, pool.slides.x.in, channels, lowest<T>(), to,
+      fold_places(windows[ox], channels, lowest<T>(), to,
                   [&](auto& lanes, int64_t pixel, int64_t c)
                       MR_LAMBDA_BODY { lanes.keep_larger(from + pixel * channels + c); });
     }
@@ -88,11 +88,10 @@ void give_back_row(const PoolShape& pool, const int32_t* found, const T* moved, 
                    T* image) {
   const int64_t channels = pool.channels, width = pool.slides.x.in;
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
-    const PixelsOfRow pixels(pool.slides, row);
+    const auto pixels = pixels_of_row(pool.slides, row);
     for (int64_t x = 0; x < width; ++x) {
       const int64_t here = row * width + x;
-      fold_places(pixels[x], pool.slides.y.out, pool.slides.x.out, channels, T(0),
-                  image + here * channels,
+      fold_places(pixels[x], channels, T(0), image + here * channels,
                   [&](auto& lanes, int64_t window, int64_t c) MR_LAMBDA_BODY {
                     const int64_t at = window * channels + c;
                     lanes.add_found(moved + at, found + at, static_cast<int32_t>(here));
@@ -106,10 +105,10 @@ void give_back_row(const PoolShape& pool, const int32_t* found, const T* moved, 
 template <class T>
 void give_back_apart(const PoolShape& pool, const T* image, const T* moved, int64_t row,
                      T* result) {
-  const int64_t channels = pool.channels, height = pool.slides.y.in, width = pool.slides.x.in;
+  const int64_t channels = pool.channels;
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
     const T* arriving = moved + row * pool.slides.x.out * channels;
-    const WindowsOfRow windows(pool.slides, row);
+    const auto windows = windows_of_row(pool.slides, row);
     for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, arriving += channels) {
       const Patch window = windows[ox];
       if (window.size() == 0) continue;
@@ -118,7 +117,7 @@ void give_back_apart(const PoolShape& pool, const T* image, const T* moved, int6
         typename Lanes<T, kLanes>::Places places;
         find_in_window(pool, window, image, c, largest, places);
         largest.load(arriving + c);
-        each_place(window, height, width, [&](int64_t pixel) MR_LAMBDA_BODY {
+        each_place(window, [&](int64_t pixel) MR_LAMBDA_BODY {
           largest.store_found(result + pixel * channels + c, places, static_cast<int32_t>(pixel));
         });
       });
@@ -346,9 +345,9 @@ void scatter_to_equals(const PoolShape& pool, int64_t row, const float* volume, 
   const int64_t channels = pool.channels, width = pool.slides.x.out;
   pooled += row * width * channels;
   moved += row * width * channels;
-  const WindowsOfRow windows(pool.slides, row);
+  const auto windows = windows_of_row(pool.slides, row);
   for (int64_t ox = 0; ox < width; ++ox, pooled += channels, moved += channels) {
-    each_place(windows[ox], pool.slides.y.in, pool.slides.x.in, [&](int64_t pixel) {
+    each_place(windows[ox], [&](int64_t pixel) {
       for (int64_t c = 0; c < channels; ++c)
         if (volume[pixel * channels + c] == pooled[c]) result[pixel * channels + c] += moved[c];
     });

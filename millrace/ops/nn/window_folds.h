@@ -8,38 +8,43 @@
 
 namespace millrace {
 
-// Places [first, last) along each axis of a grid with a place for every pixel, or for every window.
+// Places [first, last) along each axis of a grid that has one for every pixel, or for every window.
 struct Patch {
   Slide::Span z, y, x;
+  int64_t height, width;  // of the grid
 
   int64_t size() const { return (z.last - z.first) * (y.last - y.first) * (x.last - x.first); }
+  // The number of its first place in the grid.
+  int64_t first() const { return (z.first * height + y.first) * width + x.first; }
 };
 
-// The pixels that the image has of the windows in row `row` of outputs, and along the row those of
-// window `ox`. The windows over the pixels in row `row` of the image likewise. What is the same for
-// a row is divided out once.
-class WindowsOfRow {
+// The patches of a row: what is the same for all of them is divided out once.
+template <Slide::Span (Slide::*kAlong)(int64_t) const>
+class PatchesOfRow {
  public:
-  WindowsOfRow(const Slides& slides, int64_t row)
-      : x_(slides.x),
-        patch_{slides.z.inside(row / slides.y.out), slides.y.inside(row % slides.y.out), {}} {}
-  MR_BODY Patch operator[](int64_t ox) const { return {patch_.z, patch_.y, x_.inside(ox)}; }
+  PatchesOfRow(const Slides& slides, int64_t z, int64_t y, int64_t height, int64_t width)
+      : x_(slides.x), patch_{(slides.z.*kAlong)(z), (slides.y.*kAlong)(y), {}, height, width} {}
+  MR_BODY Patch operator[](int64_t x) const {
+    Patch made = patch_;
+    made.x = (x_.*kAlong)(x);
+    return made;
+  }
 
  private:
   const Slide x_;
   const Patch patch_;
 };
-class PixelsOfRow {
- public:
-  PixelsOfRow(const Slides& slides, int64_t row)
-      : x_(slides.x),
-        patch_{slides.z.covering(row / slides.y.in), slides.y.covering(row % slides.y.in), {}} {}
-  MR_BODY Patch operator[](int64_t x) const { return {patch_.z, patch_.y, x_.covering(x)}; }
 
- private:
-  const Slide x_;
-  const Patch patch_;
-};
+// Of row `row` of outputs: the pixels that the image has of each window.
+inline PatchesOfRow<&Slide::inside> windows_of_row(const Slides& slides, int64_t row) {
+  const int64_t height = slides.y.out;
+  return {slides, row / height, row % height, slides.y.in, slides.x.in};
+}
+// Of row `row` of an image: the windows over each pixel.
+inline PatchesOfRow<&Slide::covering> pixels_of_row(const Slides& slides, int64_t row) {
+  const int64_t height = slides.y.in;
+  return {slides, row / height, row % height, slides.y.out, slides.x.out};
+}
 
 // Whether no two windows have a pixel in common, and whether each pixel is in one.
 inline bool lie_apart(const Slides& slides) {
@@ -53,13 +58,12 @@ inline bool cover_all(const Slides& slides) {
   return covers(slides.z) && covers(slides.y) && covers(slides.x);
 }
 
-// visit(place) for each place of a patch, in the order in which they lie in a grid of `height` and
-// `width`.
+// visit(place) for each place of a patch, in the order in which they lie in the grid.
 template <class Visit>
-MR_BODY void each_place(const Patch& patch, int64_t height, int64_t width, Visit visit) {
+MR_BODY void each_place(const Patch& patch, Visit visit) {
   for (int64_t z = patch.z.first; z < patch.z.last; ++z) {
     for (int64_t y = patch.y.first; y < patch.y.last; ++y) {
-      const int64_t row = (z * height + y) * width;
+      const int64_t row = (z * patch.height + y) * patch.width;
       for (int64_t x = patch.x.first; x < patch.x.last; ++x) visit(row + x);
     }
   }
@@ -68,12 +72,11 @@ MR_BODY void each_place(const Patch& patch, int64_t height, int64_t width, Visit
 // to[c] is what the lanes of channel c are at the end: `start`, with every place of a patch folded
 // in by fold(lanes, place, c).
 template <class T, class Fold>
-MR_BODY void fold_places(const Patch& patch, int64_t height, int64_t width, int64_t channels,
-                         T start, T* to, Fold fold) {
+MR_BODY void fold_places(const Patch& patch, int64_t channels, T start, T* to, Fold fold) {
   each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
     Lanes<T, kLanes> lanes;
     lanes.fill(start);
-    each_place(patch, height, width, [&](int64_t place) MR_LAMBDA_BODY { fold(lanes, place, c); });
+    each_place(patch, [&](int64_t place) MR_LAMBDA_BODY { fold(lanes, place, c); });
     lanes.store(to + c);
   });
 }

@@ -156,6 +156,7 @@ Result<std::unique_ptr<Kernel>> make_binary(const KernelSpec& spec, BinaryLoop l
 
 Status run_binary(KernelContext& context, BinaryLoop loop, const Tensor& a, const Tensor& b,
                   Tensor& out, const BinaryOptions& options) {
+  if (out.num_elements() == 0) return {};
   const BinaryWalk walk(loop, a, b, out);
   std::atomic<bool> all_have_results = true;
   for (const int side : {0, 1}) {
@@ -164,7 +165,7 @@ Status run_binary(KernelContext& context, BinaryLoop loop, const Tensor& a, cons
     return all_have_results ? Status() : invalid(options.no_result);
   }
   const int64_t outer = walk.over.outer_length();
-  const int64_t each = outer == 0 ? 0 : out.num_elements() / outer;
+  const int64_t each = out.num_elements() / outer;
   MR_TRY(share_range(context, outer, each * options.cost,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                        const bool is_all = end - begin == outer;

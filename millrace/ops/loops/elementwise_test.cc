@@ -124,6 +124,18 @@ TEST_CASE("a short row meets every row of the other side, on either side") {
   }
 }
 
+TEST_CASE("rows without elements meet each other, on either side") {
+  SharedStep f;
+  const BinaryLoop loop = binary_loop_for<Types<float>>(DType::f32, mixed);
+  const Tensor none = *Tensor::allocate(DType::f32, {0});
+  for (const Shape& many : {Shape{4096, 1}, Shape{4096, 0}, Shape{0, 1}}) {
+    const Tensor rows = *Tensor::allocate(DType::f32, many);
+    Tensor out = *Tensor::allocate(DType::f32, {many[0], 0});
+    CHECK(run_binary(f.context, loop, rows, none, out).ok());
+    CHECK(run_binary(f.context, loop, none, rows, out).ok());
+  }
+}
+
 TEST_CASE("an element without a result fails the whole, whoever computed it") {
   SharedStep f;
   ThreadPool pool(2);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,6 +27,14 @@ bool is_foldable(const Node& node) {
          node.num_outputs() > 0 && std::ranges::all_of(node.output_types(), has_known_size);
 }
 
+// Whether shapes alone may tell what it makes.
+bool may_be_told(const Node& node) {
+  return node.num_outputs() == 1 &&
+         (node.op->tells != ShapeFact::none || node.op->elements != nullptr);
+}
+
+bool decides_who_runs(Role role) { return role >= Role::switch_ && role <= Role::receive; }
+
 class Folder {
  public:
   Folder(StepGraph& step, const FoldOptions& options)
@@ -34,6 +43,7 @@ class Folder {
   Status run() {
     if (!may_fold_anything()) return {};
     MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph_));
+    look_at_shapes(order);
     for (NodeId id : order) fold(graph_[id]);
     if (values_.empty()) return {};
     const auto size = static_cast<NodeId>(graph_.size());
@@ -48,10 +58,29 @@ class Folder {
   // A look at each node, so that graphs with nothing to fold cost no sorting.
   bool may_fold_anything() const {
     return std::ranges::any_of(graph_.nodes(), [&](const Node& node) {
-      return is_foldable(node) && std::ranges::all_of(node.inputs, [&](const Endpoint& input) {
+      if (!is_foldable(node)) return false;
+      return node.op->tells != ShapeFact::none ||
+             std::ranges::all_of(node.inputs, [&](const Endpoint& input) {
                return free_constant(graph_[input.node]) != nullptr;
              });
     });
+  }
+
+  // Shapes as this step has them: what is fed may have another one than the graph's author said.
+  void look_at_shapes(const std::vector<NodeId>& order) {
+    const auto asks = [](const Node& node) { return node.op->tells != ShapeFact::none; };
+    if (std::ranges::none_of(graph_.nodes(), asks)) return;
+    ShapeTable& shapes = shapes_.emplace();
+    // Shapes that contradict each other are told when the step runs.
+    if (!shapes.extend(graph_).ok()) shapes_.reset();
+    may_be_dead_.resize(graph_.size());
+    for (const NodeId id : order) {
+      const Node& node = graph_[id];
+      may_be_dead_[id] =
+          decides_who_runs(node.op->role) ||
+          std::ranges::any_of(node.inputs, [&](Endpoint in) { return may_be_dead_[in.node]; }) ||
+          std::ranges::any_of(node.control_inputs, [&](NodeId in) { return may_be_dead_[in]; });
+    }
   }
 
   const Tensor* value_of(Endpoint source) const {
@@ -65,10 +94,8 @@ class Folder {
   void fold(const Node& node) {
     if (!is_foldable(node)) return;
     std::vector<const Tensor*> inputs;
-    for (const Endpoint& input : node.inputs) {
-      inputs.push_back(value_of(input));
-      if (inputs.back() == nullptr) return;
-    }
+    for (const Endpoint& input : node.inputs) inputs.push_back(value_of(input));
+    if (std::ranges::find(inputs, nullptr) != inputs.end()) return take_what_is_told(node);
     const std::optional<int64_t> bytes = result_bytes(node, inputs);
     if (!bytes || *bytes > options_.max_result_bytes) return;
     if (total_bytes_ + *bytes > options_.max_total_bytes) return;
@@ -78,6 +105,37 @@ class Folder {
     for (size_t i = 0; i < outputs.size(); ++i) {
       values_.emplace(Endpoint{node.id, static_cast<int32_t>(i)}, std::move(outputs[i]));
     }
+    remember_waits(node);
+  }
+
+  // A node whose inputs' shapes tell what it makes of them. Where a branch or a loop decides whether
+  // it runs, so must what it makes.
+  void take_what_is_told(const Node& node) {
+    if (!shapes_ || !may_be_told(node) || may_be_dead_[node.id]) return;
+    std::optional<Tensor> told = shapes_->constant(graph_, {node.id, 0});
+    if (!told) return;
+    values_.emplace(Endpoint{node.id, 0}, *std::move(told));
+    remember_waits(node);
+  }
+
+  // What ran before a folded node still runs, and before those who read it.
+  void remember_waits(const Node& node) {
+    std::vector<NodeId> waits;
+    for (const Endpoint& input : node.inputs) {
+      if (is_folded(input.node)) {
+        std::ranges::copy(waits_of(input.node), std::back_inserter(waits));
+      } else if (free_constant(graph_[input.node]) == nullptr) {
+        waits.push_back(input.node);
+      }
+    }
+    if (waits.empty()) return;
+    std::ranges::sort(waits);
+    waits.erase(std::ranges::unique(waits).begin(), waits.end());
+    waits_.emplace(node.id, std::move(waits));
+  }
+  std::span<const NodeId> waits_of(NodeId folded) const {
+    const auto found = waits_.find(folded);
+    return found == waits_.end() ? std::span<const NodeId>() : found->second;
   }
 
   // Asked before the kernel runs: a few bytes of input can make gigabytes of output.
@@ -129,19 +187,33 @@ class Folder {
 
   // Gives a node that stays constants in place of what was folded.
   Status rewire(NodeId id) {
+    std::vector<NodeId> controls;
+    bool has_changed = false;
+    for (const NodeId before : graph_[id].control_inputs) {
+      if (!is_folded(before)) {
+        controls.push_back(before);
+        continue;
+      }
+      // To wait for a constant is to wait for what it waited for.
+      std::ranges::copy(waits_of(before), std::back_inserter(controls));
+      has_changed = true;
+    }
     for (size_t slot = 0; slot < graph_[id].inputs.size(); ++slot) {
       const Endpoint source = graph_[id].inputs[slot];
       if (!values_.contains(source)) continue;
       MR_ASSIGN(const NodeId constant, constant_for(source, id));
       MR_TRY(graph_.set_input(id, static_cast<int>(slot), {constant, 0}));
+      const std::span<const NodeId> waits = waits_of(source.node);
+      std::ranges::copy(waits, std::back_inserter(controls));
+      has_changed |= !waits.empty();
     }
-    // To wait for a constant is to wait for nothing.
-    const auto& controls = graph_[id].control_inputs;
-    if (std::ranges::none_of(controls, [&](NodeId before) { return is_folded(before); })) return {};
-    std::vector<NodeId> left;
-    std::ranges::copy_if(controls, std::back_inserter(left),
-                         [&](NodeId before) { return !is_folded(before); });
-    graph_.set_control_inputs(id, std::move(left));
+    if (!has_changed) return {};
+    // Who reads a node waits for it anyway.
+    std::erase_if(controls, [&](NodeId before) {
+      return std::ranges::any_of(graph_[id].inputs,
+                                 [&](Endpoint input) { return input.node == before; });
+    });
+    graph_.set_control_inputs(id, std::move(controls));
     return {};
   }
 
@@ -165,7 +237,11 @@ class Folder {
   Graph& graph_;
   const FoldOptions& options_;
   int64_t total_bytes_ = 0;
+  std::optional<ShapeTable> shapes_;  // if a node asks for one
+  std::vector<bool> may_be_dead_;     // or run again and again
   absl::flat_hash_map<Endpoint, Tensor> values_;  // outputs of folded nodes
+  // Nodes that folded ones waited for, and that are not constants themselves.
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> waits_;
   absl::flat_hash_map<std::pair<Endpoint, const char*>, NodeId> constants_;  // and their devices
 };
 

@@ -1,6 +1,10 @@
 // Constant folding: what a step would compute anew every time from constants alone is computed
 // once, while the step is planned.
 //
+// So is what shapes tell: Shape, Size and Rank of a shape that is known, and what programs put
+// together of them. Nobody's order changes by that: those who read such a constant wait for what
+// its node waited for.
+//
 // Runs the kernels of nodes whose inputs are all Const (or folded before), outside of any step:
 // such ops are `foldable` and not `stateful`, so they need no device, rendezvous or resources. A
 // node that can't be folded (its kernel fails or waits, the result is too large or of a size that

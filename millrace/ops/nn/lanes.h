@@ -46,13 +46,13 @@ struct Lanes {
   MR_BODY void add_scaled(const T* from, T scale) {
     for (int i = 0; i < kLanes; ++i) at[i] += from[i] * scale;
   }
-  // Of those that were found `here`.
-  MR_BODY void add_found(const T* from, const int32_t* places, int32_t here) {
-    for (int i = 0; i < kLanes; ++i) add_to(at[i], places[i] == here ? from[i] : T(0));
-  }
-  // Those that were found `here`; 0 for the others.
-  MR_BODY void store_found(T* to, const Places& places, int32_t here) const {
-    for (int i = 0; i < kLanes; ++i) to[i] = places.at[i] == here ? at[i] : T(0);
+  // Those whose element of `from` equals the largest are `given`, and are zero here from then on.
+  MR_BODY void give_to_equals(const T* from, const Lanes& largest, Lanes& given) {
+    for (int i = 0; i < kLanes; ++i) {
+      const bool equals = is_equal(from[i], largest.at[i]);
+      given.at[i] = equals ? at[i] : T(0);
+      at[i] = equals ? T(0) : at[i];
+    }
   }
   MR_BODY void divide(T by) {
     for (int i = 0; i < kLanes; ++i) at[i] /= by;
@@ -73,6 +73,9 @@ struct Lanes {
  private:
   static bool is_larger(T x, T than) {
     return static_cast<cpu::Math<T>>(x) > static_cast<cpu::Math<T>>(than);
+  }
+  static bool is_equal(T x, T y) {
+    return static_cast<cpu::Math<T>>(x) == static_cast<cpu::Math<T>>(y);
   }
 };
 
@@ -126,23 +129,15 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
       at[i] += x * scale;
     }
   }
-  MR_BODY void add_found(const float* from, const int32_t* places, int32_t here) {
-    const Numbers all = Numbers{} + here;
+  MR_BODY void give_to_equals(const float* from, const Lanes& largest, Lanes& given) {
 #pragma GCC unroll 4
     for (int64_t i = 0; i < kVectors; ++i) {
       Floats x;
-      Numbers found;
       read(from, i, x);
-      read(places, i, found);
-      at[i] += found == all ? x : Floats{};
-    }
-  }
-  MR_BODY void store_found(float* to, const Places& places, int32_t here) const {
-    const Numbers all = Numbers{} + here;
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < kVectors; ++i) {
-      const Floats x = places.at[i] == all ? at[i] : Floats{};
-      std::memcpy(to + 8 * i, &x, sizeof(x));
+      const Numbers equals = x == largest.at[i], all = reinterpret_cast<Numbers>(at[i]);
+      const Numbers gone = all & equals;
+      given.at[i] = reinterpret_cast<Floats>(gone);
+      at[i] = reinterpret_cast<Floats>(all ^ gone);
     }
   }
   MR_BODY void divide(float by) {

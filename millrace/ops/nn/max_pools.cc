@@ -82,71 +82,66 @@ Status max_pool(KernelContext& context, MaxRow row, const Windows& said) {
 using MoveLoop = Status (*)(KernelContext& context, const PoolShape& pool, const Tensor& images,
                             const Tensor& moved, Tensor& result);
 
-// Row `row` of an image: what arrives at the windows of each pixel that were found there.
+// Row `row` of outputs: what arrives at each window goes to the first of its largest. It is added to
+// what the windows before gave to a pixel; one that none of them has is written.
 template <class T>
-void give_back_row(const PoolShape& pool, const int32_t* found, const T* moved, int64_t row,
-                   T* image) {
-  const int64_t channels = pool.channels, width = pool.slides.x.in;
+void give_back_row(const PoolShape& pool, const T* image, const T* moved, int64_t row, T* result) {
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
-    const auto pixels = pixels_of_row(pool.slides, row);
-    for (int64_t x = 0; x < width; ++x) {
-      const int64_t here = row * width + x;
-      fold_places(pixels[x], channels, T(0), image + here * channels,
-                  [&](auto& lanes, int64_t window, int64_t c) MR_LAMBDA_BODY {
-                    const int64_t at = window * channels + c;
-                    lanes.add_found(moved + at, found + at, static_cast<int32_t>(here));
-                  });
-    }
-  });
-}
-
-// Where no two windows have a pixel in common, each gives its own back as soon as it has been
-// looked at. What no window has is zero from the start.
-template <class T>
-void give_back_apart(const PoolShape& pool, const T* image, const T* moved, int64_t row,
-                     T* result) {
-  const int64_t channels = pool.channels;
-  in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
-    const T* arriving = moved + row * pool.slides.x.out * channels;
-    const auto windows = windows_of_row(pool.slides, row);
-    for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, arriving += channels) {
+    // Not read from memory again, which the loops might have written to.
+    const T* const from = image;
+    T* const to = result;
+    const int64_t channels = pool.channels;
+    const Slides& slides = pool.slides;
+    const int64_t planes_before = reached_before(slides.z, row / slides.y.out);
+    const int64_t rows_before = reached_before(slides.y, row % slides.y.out);
+    const T* arriving = moved + row * slides.x.out * channels;
+    const auto windows = windows_of_row(slides, row);
+    int64_t columns_before = 0;
+    for (int64_t ox = 0; ox < slides.x.out; ++ox, arriving += channels) {
       const Patch window = windows[ox];
       if (window.size() == 0) continue;
+      const int64_t begin = window.x.first, end = window.x.last;
+      const int64_t border = std::max(begin, columns_before);
+      columns_before = end;
       each_lanes(channels, [&]<int kLanes>(int64_t c) MR_LAMBDA_BODY {
-        Lanes<T, kLanes> largest;
-        typename Lanes<T, kLanes>::Places places;
-        find_in_window(pool, window, image, c, largest, places);
-        largest.load(arriving + c);
+        const int64_t first = window.first() * channels + c;
+        Lanes<T, kLanes> largest, left, given;
+        largest.load(from + first);
         each_place(window, [&](int64_t pixel) MR_LAMBDA_BODY {
-          largest.store_found(result + pixel * channels + c, places, static_cast<int32_t>(pixel));
+          largest.keep_larger(from + pixel * channels + c);
         });
+        left.load(arriving + c);
+        each_row(window, [&](int64_t z, int64_t y, int64_t at) MR_LAMBDA_BODY {
+          const int64_t old = z < planes_before || y < rows_before ? end : border;
+          int64_t x = begin;
+          for (; x < old; ++x) {
+            const int64_t i = (at + x) * channels + c;
+            left.give_to_equals(from + i, largest, given);
+            given.add(to + i);
+            given.store(to + i);
+          }
+          for (; x < end; ++x) {
+            const int64_t i = (at + x) * channels + c;
+            left.give_to_equals(from + i, largest, given);
+            given.store(to + i);
+          }
+        });
+        // A NaN that comes first is the largest, and equals nothing.
+        left.add(to + first);
+        left.store(to + first);
       });
     }
   });
 }
 
-// All of an image; `room` is for one place for each output.
+// All of an image.
 template <class T>
 Status give_image(const PoolShape& pool, const T* image, const T* moved, T* result,
-                  std::span<int32_t> room, CancelProbe& probe) {
-  const int64_t height = pool.slides.rows_out();
-  if (lie_apart(pool.slides)) {
-    if (!cover_all(pool.slides)) std::fill_n(result, pool.image_elements(), T(0));
-    for (int64_t row = 0; row < height; ++row) {
-      give_back_apart(pool, image, moved, row, result);
-      if (!probe.go_on(pool.row_cost())) return probe.status();
-    }
-    return {};
-  }
-  const int64_t size = pool.slides.x.out * pool.channels;
-  for (int64_t row = 0; row < height; ++row) {
-    find_row(pool, image, row, static_cast<T*>(nullptr), room.data() + row * size);
+                  CancelProbe& probe) {
+  if (!cover_all(pool.slides)) std::fill_n(result, pool.image_elements(), T(0));
+  for (int64_t row = 0; row < pool.slides.rows_out(); ++row) {
+    give_back_row(pool, image, moved, row, result);
     if (!probe.go_on(pool.row_cost())) return probe.status();
-  }
-  const int64_t rows = pool.slides.z.in * pool.slides.y.in;
-  for (int64_t row = 0; row < rows; ++row) {
-    give_back_row(pool, room.data(), moved, row, result);
-    if (!probe.go_on(pool.row_cost() * height / rows)) return probe.status();
   }
   return {};
 }
@@ -154,19 +149,18 @@ Status give_image(const PoolShape& pool, const T* image, const T* moved, T* resu
 template <class T>
 Status give_back(KernelContext& context, const PoolShape& pool, const Tensor& images,
                  const Tensor& moved, Tensor& result) {
-  const int64_t places = lie_apart(pool.slides) ? 0 : pool.output_elements();
-  return share_range(
-      context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
-      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-        MR_ASSIGN(Tensor room, Tensor::allocate(DType::i32, {places}));
-        for (int64_t n = begin; n < end; ++n) {
-          MR_TRY(give_image(pool, images.flat<T>().data() + n * pool.image_elements(),
-                            moved.flat<T>().data() + n * pool.output_elements(),
-                            result.mutable_flat<T>().data() + n * pool.image_elements(),
-                            room.mutable_flat<int32_t>(), probe));
-        }
-        return {};
-      });
+  return share_range(context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                       for (int64_t n = begin; n < end; ++n) {
+                         MR_TRY(give_image(pool,
+                                           images.flat<T>().data() + n * pool.image_elements(),
+                                           moved.flat<T>().data() + n * pool.output_elements(),
+                                           result.mutable_flat<T>().data() +
+                                               n * pool.image_elements(),
+                                           probe));
+                       }
+                       return {};
+                     });
 }
 
 template <class T>

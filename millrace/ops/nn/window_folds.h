@@ -46,11 +46,7 @@ inline PatchesOfRow<&Slide::covering> pixels_of_row(const Slides& slides, int64_
   return {slides, row / height, row % height, slides.y.out, slides.x.out};
 }
 
-// Whether no two windows have a pixel in common, and whether each pixel is in one.
-inline bool lie_apart(const Slides& slides) {
-  const auto apart = [](const Slide& slide) { return slide.stride >= slide.window; };
-  return apart(slides.z) && apart(slides.y) && apart(slides.x);
-}
+// Whether each pixel is in a window.
 inline bool cover_all(const Slides& slides) {
   const auto covers = [](const Slide& slide) {
     return slide.stride <= slide.window && slide.out * slide.stride - slide.before >= slide.in;
@@ -58,15 +54,26 @@ inline bool cover_all(const Slides& slides) {
   return covers(slides.z) && covers(slides.y) && covers(slides.x);
 }
 
+// The first place along an axis that no window before window `at` has.
+inline int64_t reached_before(const Slide& slide, int64_t at) {
+  return at == 0 ? 0 : slide.inside(at - 1).last;
+}
+
+// visit(z, y, row) for each row of a patch: place x of it has number row + x.
+template <class Visit>
+MR_BODY void each_row(const Patch& patch, Visit visit) {
+  for (int64_t z = patch.z.first; z < patch.z.last; ++z) {
+    for (int64_t y = patch.y.first; y < patch.y.last; ++y)
+      visit(z, y, (z * patch.height + y) * patch.width);
+  }
+}
+
 // visit(place) for each place of a patch, in the order in which they lie in the grid.
 template <class Visit>
 MR_BODY void each_place(const Patch& patch, Visit visit) {
-  for (int64_t z = patch.z.first; z < patch.z.last; ++z) {
-    for (int64_t y = patch.y.first; y < patch.y.last; ++y) {
-      const int64_t row = (z * patch.height + y) * patch.width;
-      for (int64_t x = patch.x.first; x < patch.x.last; ++x) visit(row + x);
-    }
-  }
+  each_row(patch, [&](int64_t, int64_t, int64_t row) MR_LAMBDA_BODY {
+    for (int64_t x = patch.x.first; x < patch.x.last; ++x) visit(row + x);
+  });
 }
 
 // to[c] is what the lanes of channel c are at the end: `start`, with every place of a patch folded

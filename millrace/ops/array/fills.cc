@@ -6,6 +6,7 @@
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/fill.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/strided_copy.h"
@@ -173,25 +174,30 @@ Result<std::vector<int64_t>> one_hot_dims(const AnyShape& indices, int64_t wante
   return dims;
 }
 
-// Blocks of `depth` x `inner` elements. Each is filled and then set, while the cache has it; an
+// Blocks of `depth` x `inner` elements. Some are filled and then set, while the cache has them; an
 // index that is out of range is off everywhere.
 struct Hot {
   std::span<const int64_t> indices;
   int64_t depth, inner;
   const void *on, *off;
   void* to;
+
+  int64_t block_size() const { return depth * inner; }
 };
-using HotLoop = void (*)(const Hot& hot, int64_t block);
+// Blocks [begin, end).
+using HotLoop = void (*)(const Hot& hot, int64_t begin, int64_t end);
 
 template <class T>
-void hot_loop(const Hot& hot, int64_t block) {
+void hot_loop(const Hot& hot, int64_t begin, int64_t end) {
   const T on = *static_cast<const T*>(hot.on), off = *static_cast<const T*>(hot.off);
-  const int64_t size = hot.depth * hot.inner;
-  T* const to = static_cast<T*>(hot.to) + block * size;
-  std::fill_n(to, size, off);
-  for (int64_t i = 0; i < hot.inner; ++i) {
-    const int64_t index = hot.indices[static_cast<size_t>(block * hot.inner + i)];
-    if (index >= 0 && index < hot.depth) to[index * hot.inner + i] = on;
+  const int64_t size = hot.block_size();
+  T* to = static_cast<T*>(hot.to) + begin * size;
+  cpu::fill_elements(to, (end - begin) * size, off);
+  for (int64_t block = begin; block < end; ++block, to += size) {
+    for (int64_t i = 0; i < hot.inner; ++i) {
+      const int64_t index = hot.indices[static_cast<size_t>(block * hot.inner + i)];
+      if (index >= 0 && index < hot.depth) to[index * hot.inner + i] = on;
+    }
   }
 }
 
@@ -214,11 +220,13 @@ Result<Tensor> one_hot(KernelContext& context, int64_t axis) {
       hot, depth, inner, context.input(2).data(), context.input(3).data(), output.mutable_data()};
   const auto loop =
       cpu::pick_storage<HotLoop>(output.dtype(), []<class T>() -> HotLoop { return &hot_loop<T>; });
-  MR_TRY(share_range(context, indices.num_elements() / inner, depth * inner,
+  constexpr int64_t kFilled = 4096;  // elements
+  const int64_t size = all.block_size(), step = std::max<int64_t>(1, kFilled / size);
+  MR_TRY(share_range(context, indices.num_elements() / inner, size,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       for (int64_t block = begin; block < end; ++block) {
-                         loop(all, block);
-                         if (!probe.go_on(depth * inner)) return probe.status();
+                       for (int64_t block = begin; block < end; block += step) {
+                         loop(all, block, std::min(end, block + step));
+                         if (!probe.go_on(step * size)) return probe.status();
                        }
                        return {};
                      }));

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/fill.h"
 #include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/share_work.h"
 
@@ -26,7 +27,7 @@ void copy_run(const void* from, int64_t from_stride, void* to, int64_t to_stride
   T* y = static_cast<T*>(to);
   // A broadcast value: what is stored need not be read again for each element.
   if (to_stride == 1 && from_stride == 0) {
-    std::fill_n(y, count, *x);
+    cpu::fill_elements(y, count, *x);
   } else {
     for (int64_t i = 0; i < count; ++i) y[i * to_stride] = x[i * from_stride];
   }

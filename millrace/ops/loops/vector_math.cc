@@ -105,4 +105,8 @@ VectorPairLoop vector_loop(VectorPair function, DType dtype, Instructions has) {
   return loop_at<VectorPairLoop>(static_cast<size_t>(function), dtype, has);
 }
 
+ExponentialsLoop exponentials_loop(DType dtype, Instructions has) {
+  return loop_at<ExponentialsLoop>(0, dtype, has);
+}
+
 }  // namespace millrace::cpu

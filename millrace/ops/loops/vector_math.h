@@ -75,9 +75,14 @@ using VectorLoop = void (*)(const void* x, void* y, int64_t n);
 using VectorPairLoop = void (*)(const void* x, int64_t x_step, const void* y, int64_t y_step,
                                 void* z, int64_t n);
 
+// y[i] = exp(x[i] - most), and the sum of these: what a softmax is made of. `x` and `y` may be the
+// same.
+using ExponentialsLoop = double (*)(const void* x, double most, void* y, int64_t n);
+
 // Null for other types, and where the processor has too little.
 VectorLoop vector_loop(VectorFunction function, DType dtype, Instructions has = instructions());
 VectorPairLoop vector_loop(VectorPair function, DType dtype, Instructions has = instructions());
+ExponentialsLoop exponentials_loop(DType dtype, Instructions has = instructions());
 
 // The constants with which layers of Selu keep mean 0 and variance 1: the slope of the positive
 // side, and its product with what the negative side falls to.

@@ -114,6 +114,41 @@ void each_pair(const void* a, int64_t a_step, const void* b, int64_t b_step, voi
   }
 }
 
+// Rows of a matrix follow each other: the next one comes while this one is computed.
+//
+// Sums of some vectors are kept in their own type, those of more in double: so few lose nothing that
+// anyone could tell, and converting each would cost as much as the exponential.
+template <class V>
+double exponentials(const void* in, double most, void* out, int64_t n) {
+  constexpr int64_t kSummed = 32 * kLanes<V>;
+  const auto* x = static_cast<const Element<V>*>(in);
+  auto* y = static_cast<Element<V>*>(out);
+  const V less = static_cast<Element<V>>(most) - V();
+  double total = 0;
+  int64_t i = 0;
+  while (i < n) {
+    const int64_t end = n - i < kSummed ? n : i + kSummed;
+    V sums = {};
+    for (; i + kLanes<V> <= end; i += kLanes<V>) {
+      __builtin_prefetch(x + n + i);
+      const V made = exp(load<V>(x + i) - less);
+      __builtin_memcpy(y + i, &made, sizeof(V));
+      sums += made;
+    }
+    if (i < end) {
+      const auto bytes = static_cast<size_t>(end - i) * sizeof(*y);
+      const V made = exp(load<V>(x + i, end - i) - less);
+      __builtin_memcpy(y + i, &made, bytes);
+      V counted = {};
+      __builtin_memcpy(&counted, y + i, bytes);
+      sums += counted;
+      i = end;
+    }
+    for (int64_t lane = 0; lane < kLanes<V>; ++lane) total += static_cast<double>(sums[lane]);
+  }
+  return total;
+}
+
 #define MR_FUNCTOR(name) constexpr auto of_##name = [](auto... x) { return name(x...); };
 // Each of the few sources that include this has its own, for its own kind of processor.
 // NOLINTBEGIN(misc-definitions-in-headers)
@@ -138,3 +173,5 @@ template <class V>
 inline constexpr VectorPairLoop kLoops<VectorPairLoop, V>[] = {
     &each_pair<V, decltype(of_atan2)>, &each_pair<V, decltype(of_pow)>,
     &each_pair<V, decltype(of_softplus_grad)>};
+template <class V>
+inline constexpr ExponentialsLoop kLoops<ExponentialsLoop, V>[] = {&exponentials<V>};

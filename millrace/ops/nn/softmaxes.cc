@@ -42,13 +42,17 @@ MR_AVX2 double entropy_of_avx2(const M* x, const M* label, int64_t n, double mos
   return entropy_body(x, label, n, most, log_sum);
 }
 
+// y = exp(x - most), which may stand where x does; the sum of them.
 template <class M>
-void exponentials(const M* x, M* out, int64_t n) {
-  if (const cpu::VectorLoop loop = vector_loop(cpu::VectorFunction::exp, dtype_of<M>)) {
-    loop(x, out, n);
-  } else {
-    for (int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i]);
+double exponentials(const M* x, M most, M* y, int64_t n) {
+  if (const cpu::ExponentialsLoop loop = cpu::exponentials_loop(dtype_of<M>))
+    return loop(x, static_cast<double>(most), y, n);
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = std::exp(x[i] - most);
+    sum += static_cast<double>(y[i]);
   }
+  return sum;
 }
 
 // Rows that a kernel works on, of the type that it computes in.
@@ -85,10 +89,9 @@ struct RowSum {
   double log_of(double x) const { return x - most - std::log(sum); }
 };
 
-// exps = exp(x - most); `less` gets x - most, and may be `exps`. Neither may be `x`, unless the row
-// is needed no more.
+// exps = exp(x - most); `exps` may be `x` if that is needed no more.
 template <class M>
-Result<RowSum> exponentials_of_row(const M* x, int64_t n, M* less, M* exps, CancelProbe& probe) {
+Result<RowSum> exponentials_of_row(const M* x, int64_t n, M* exps, CancelProbe& probe) {
   RowSum of;
   if (n == 0) return of;
   // A NaN may be lost here: it makes the sum of the exponentials one, and by that the whole row.
@@ -98,12 +101,7 @@ Result<RowSum> exponentials_of_row(const M* x, int64_t n, M* less, M* exps, Canc
   }));
   of.most = static_cast<double>(most);
   MR_TRY(probe.in_pieces(n, [&](int64_t begin, int64_t count) {
-    cpu::in_widest([less, x, most, begin, count]() MR_LAMBDA_BODY {
-      MR_INDEPENDENT
-      for (int64_t i = begin; i < begin + count; ++i) less[i] = x[i] - most;
-    });
-    exponentials(less + begin, exps + begin, count);
-    of.sum += cpu::sum_of(exps + begin, count);
+    of.sum += exponentials(x + begin, most, exps + begin, count);
   }));
   return of;
 }
@@ -122,23 +120,22 @@ Status softmax_rows(const Tensor& logits, void* out, int64_t begin, int64_t end,
   using M = Math<T>;
   constexpr bool kIsNarrow = cpu::kIsNarrowFloat<T>;
   MR_ASSIGN(Scratch<M> scratch, Scratch<M>::of(2, classes));
-  M* const less = scratch.row(0);
+  M* const exps = scratch.row(0);
   const T* x = static_cast<const T*>(logits.data()) + begin * classes;
   T* y = static_cast<T*>(out) + begin * classes;
   for (int64_t row = begin; row < end; ++row, x += classes, y += classes) {
-    M* made = less;
+    M* made = exps;
     if constexpr (!kIsNarrow) made = y;
-    const M* const from = as_math(x, 1, classes, less);
-    MR_ASSIGN(const RowSum of, exponentials_of_row(from, classes, less, scratch.row(1), probe));
+    const M* const from = as_math(x, 1, classes, scratch.row(1));
+    MR_ASSIGN(const RowSum of, exponentials_of_row(from, classes, exps, probe));
     if constexpr (kScale == Scale::logarithmic) {
-      const M log_sum = static_cast<M>(std::log(of.sum));
-      cpu::in_widest([made, less, log_sum, classes]() MR_LAMBDA_BODY {
+      const M most = static_cast<M>(of.most), log_sum = static_cast<M>(std::log(of.sum));
+      cpu::in_widest([made, from, most, log_sum, classes]() MR_LAMBDA_BODY {
         MR_INDEPENDENT
-        for (int64_t i = 0; i < classes; ++i) made[i] = less[i] - log_sum;
+        for (int64_t i = 0; i < classes; ++i) made[i] = (from[i] - most) - log_sum;
       });
     } else {
       const M share = static_cast<M>(1 / of.sum);
-      const M* const exps = scratch.row(1);
       cpu::in_widest([made, exps, share, classes]() MR_LAMBDA_BODY {
         MR_INDEPENDENT
         for (int64_t i = 0; i < classes; ++i) made[i] = exps[i] * share;
@@ -213,7 +210,7 @@ Status entropy_rows(const Tensor& logits, Steps by_logits, const Tensor& labels,
                                by_logits.element, classes, scratch.row(1));
     const M* const label = as_math(static_cast<const T*>(labels.data()) + row * by_labels.row,
                                    by_labels.element, classes, scratch.row(2));
-    MR_ASSIGN(const RowSum of, exponentials_of_row(x, classes, exps, exps, probe));
+    MR_ASSIGN(const RowSum of, exponentials_of_row(x, classes, exps, probe));
     // The whole loss before the first gradient: both may lie where the logits or labels do.
     double total = 0;
     const double log_sum = std::log(of.sum);
@@ -292,7 +289,7 @@ Status sparse_entropy_rows(const Tensor& logits, std::span<const int64_t> labels
     const auto label = static_cast<size_t>(labels[static_cast<size_t>(row)]);
     const M* const x =
         as_math(static_cast<const T*>(logits.data()) + row * classes, 1, classes, scratch.row(1));
-    MR_ASSIGN(const RowSum of, exponentials_of_row(x, classes, exps, exps, probe));
+    MR_ASSIGN(const RowSum of, exponentials_of_row(x, classes, exps, probe));
     const double of_label = of.log_of(static_cast<double>(x[label]));
     const M sum = static_cast<M>(of.sum);
     T* const backprop = static_cast<T*>(losses.backprop.mutable_data()) + row * classes;

@@ -4,25 +4,26 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-
-#include "millrace/ops/loops/instructions.h"
+#include <type_traits>
 
 namespace millrace::cpu {
 
-// `count` elements from `to` on become `value`. Values of equal bytes, as zeros are, are left to
-// memset, which knows how to write past the cache what would not fit into it.
+// `count` elements from `to` on become `value`: some of them one by one, then by copies of what is
+// there already, until a block of that is in the nearest cache and all the rest is copied from it.
+// memcpy knows better than a loop how to write what the cache need not have read before.
 template <class T>
 void fill_elements(T* to, int64_t count, T value) {
-  constexpr int64_t kFew = 32;  // a call would cost more
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
-  if (count < kFew) {
+  constexpr int64_t kFirst = 32, kBlock = 8192 / static_cast<int64_t>(sizeof(T));
+  if constexpr (!std::is_trivially_copyable_v<T>) {
     std::fill_n(to, count, value);
-  } else if (std::all_of(bytes, bytes + sizeof(T), [&](unsigned char b) { return b == *bytes; })) {
-    std::memset(static_cast<void*>(to), *bytes, static_cast<size_t>(count) * sizeof(T));
-  } else {
-    in_widest([=]() MR_LAMBDA_BODY {
-      for (int64_t i = 0; i < count; ++i) to[i] = value;
-    });
+    return;
+  }
+  int64_t done = std::min(count, kFirst);
+  std::fill_n(to, done, value);
+  while (done < count) {
+    const int64_t more = std::min({done, count - done, kBlock});
+    std::memcpy(static_cast<void*>(to + done), to, static_cast<size_t>(more) * sizeof(T));
+    done += more;
   }
 }
 

@@ -35,10 +35,13 @@ def kernels(tf):
 
         return lambda: pool(some(16, 56, 56, 64), [1, 3, 3, 1], TWOS, "SAME"), gradient
 
-    def normalized(gradient):
-        x, scale, offset = some(16, 56, 56, 64), some(64), some(64)
-        y, _, _ = tf.nn.fused_batch_norm(x, scale, offset)
-        return tf.gradients(y * y, [x])[0] if gradient else y
+    def normalized():
+        x = some(16, 56, 56, 64)
+        return x, tf.nn.fused_batch_norm(x, some(64), some(64))[0]
+
+    def back(of, grads=None):
+        x, y = normalized()
+        return tf.gradients(of(y), [x], grad_ys=grads)[0]
 
     images, filters = (32, 28, 28, 64), (3, 3, 64, 64)
     largest, by_largest = pooled(tf.nn.max_pool)
@@ -65,8 +68,10 @@ def kernels(tf):
         "pooling by the largest and its gradient": by_largest,
         "pooling by the average": average,
         "pooling by the average and its gradient": by_average,
-        "batch norm": lambda: normalized(False),
-        "batch norm and its gradient": lambda: normalized(True),
+        "batch norm": lambda: normalized()[1],
+        # As in a network: what arrives is a tensor like any other.
+        "batch norm and its gradient": lambda: back(lambda y: y, [some(16, 56, 56, 64)]),
+        "batch norm, a square, and their gradients": lambda: back(lambda y: y * y),
     }
 
 

@@ -108,8 +108,8 @@ class Folder {
     remember_waits(node);
   }
 
-  // A node whose inputs' shapes tell what it makes of them. Where a branch or a loop decides whether
-  // it runs, so must what it makes.
+  // A node whose inputs' shapes tell what it makes of them. Where a branch or a loop decides
+  // whether it runs, so must what it makes.
   void take_what_is_told(const Node& node) {
     if (!shapes_ || !may_be_told(node) || may_be_dead_[node.id]) return;
     std::optional<Tensor> told = shapes_->constant(graph_, {node.id, 0});
@@ -237,8 +237,8 @@ class Folder {
   Graph& graph_;
   const FoldOptions& options_;
   int64_t total_bytes_ = 0;
-  std::optional<ShapeTable> shapes_;  // if a node asks for one
-  std::vector<bool> may_be_dead_;     // or run again and again
+  std::optional<ShapeTable> shapes_;              // if a node asks for one
+  std::vector<bool> may_be_dead_;                 // or run again and again
   absl::flat_hash_map<Endpoint, Tensor> values_;  // outputs of folded nodes
   // Nodes that folded ones waited for, and that are not constants themselves.
   absl::flat_hash_map<NodeId, std::vector<NodeId>> waits_;

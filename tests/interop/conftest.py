@@ -40,6 +40,12 @@ def pytest_addoption(parser):
         help="how many single ops with values are compared with TensorFlow",
     )
     parser.addoption(
+        "--random-graphs",
+        type=int,
+        default=40,
+        help="how many random graphs of several ops are compared with TensorFlow",
+    )
+    parser.addoption(
         "--servers",
         choices=["millrace", "tensorflow"],
         default="millrace",

@@ -116,8 +116,8 @@ void each_pair(const void* a, int64_t a_step, const void* b, int64_t b_step, voi
 
 // Rows of a matrix follow each other: the next one comes while this one is computed.
 //
-// Sums of some vectors are kept in their own type, those of more in double: so few lose nothing that
-// anyone could tell, and converting each would cost as much as the exponential.
+// Sums of some vectors are kept in their own type, those of more in double: so few lose nothing
+// that anyone could tell, and converting each would cost as much as the exponential.
 template <class V>
 double exponentials(const void* in, double most, void* out, int64_t n) {
   constexpr int64_t kSummed = 32 * kLanes<V>;

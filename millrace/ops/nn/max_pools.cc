@@ -82,8 +82,8 @@ Status max_pool(KernelContext& context, MaxRow row, const Windows& said) {
 using MoveLoop = Status (*)(KernelContext& context, const PoolShape& pool, const Tensor& images,
                             const Tensor& moved, Tensor& result);
 
-// Row `row` of outputs: what arrives at each window goes to the first of its largest. It is added to
-// what the windows before gave to a pixel; one that none of them has is written.
+// Row `row` of outputs: what arrives at each window goes to the first of its largest. It is added
+// to what the windows before gave to a pixel; one that none of them has is written.
 template <class T>
 void give_back_row(const PoolShape& pool, const T* image, const T* moved, int64_t row, T* result) {
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
@@ -149,18 +149,16 @@ Status give_image(const PoolShape& pool, const T* image, const T* moved, T* resu
 template <class T>
 Status give_back(KernelContext& context, const PoolShape& pool, const Tensor& images,
                  const Tensor& moved, Tensor& result) {
-  return share_range(context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
-                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       for (int64_t n = begin; n < end; ++n) {
-                         MR_TRY(give_image(pool,
-                                           images.flat<T>().data() + n * pool.image_elements(),
-                                           moved.flat<T>().data() + n * pool.output_elements(),
-                                           result.mutable_flat<T>().data() +
-                                               n * pool.image_elements(),
-                                           probe));
-                       }
-                       return {};
-                     });
+  return share_range(
+      context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
+      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+        for (int64_t n = begin; n < end; ++n) {
+          MR_TRY(give_image(pool, images.flat<T>().data() + n * pool.image_elements(),
+                            moved.flat<T>().data() + n * pool.output_elements(),
+                            result.mutable_flat<T>().data() + n * pool.image_elements(), probe));
+        }
+        return {};
+      });
 }
 
 template <class T>

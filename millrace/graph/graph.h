@@ -113,6 +113,7 @@ class Graph {
     std::vector<NodeId> control_inputs = {};
     Attrs attrs = {};
     std::string_view device = {};  // requested
+    const OpDef* foreign = nullptr;  // in place of `op`: OpRegistry::foreign
   };
   // Adds a node whose inputs are there already. Type and count attributes that its inputs decide
   // may be left out and are filled in. Errors: INVALID_ARGUMENT (unknown op, with suggestions;

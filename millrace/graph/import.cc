@@ -1,8 +1,10 @@
 #include "millrace/graph/import.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "millrace/base/shown.h"
+#include "millrace/graph/foreign_nodes.h"
 #include "millrace/graph/function.h"
 #include "millrace/graph/op_search.h"
 
@@ -29,8 +31,11 @@ Status check_versions(const wire::VersionDef& versions) {
 // names are known, then the edges.
 class Importer {
  public:
-  Importer(Graph& graph, const wire::GraphDef& def)
-      : graph_(graph), def_(def), first_(static_cast<NodeId>(graph.size())) {}
+  Importer(Graph& graph, const wire::GraphDef& def, Foreign foreign)
+      : graph_(graph),
+        def_(def),
+        takes_foreign_(foreign == Foreign::taken),
+        first_(static_cast<NodeId>(graph.size())) {}
 
   Status run() {
     MR_TRY(merge_functions());
@@ -38,9 +43,10 @@ class Importer {
     graph_.reserve(graph_.size() + def_.nodes.size());
     for (const wire::NodeDef& node : def_.nodes) {
       Status status = add(node);
+      if (!status.ok() && is_foreign(node)) status = add_foreign(node);
       if (status.ok()) continue;
       // Only a graph that fails is searched for all its unknown ops.
-      MR_TRY(check_ops(def_.nodes, graph_.functions().get(), graph_.ops()));
+      MR_TRY(search_ops());
       return status;
     }
     for (size_t begin = 0; begin < def_.nodes.size(); begin += kBlock) MR_TRY(connect(begin));
@@ -53,18 +59,39 @@ class Importer {
 
   static bool is_control(std::string_view input) { return input.starts_with('^'); }
 
-  Status add(const wire::NodeDef& node) {
+  // What is for another task and of an op that only that may know.
+  bool is_foreign(const wire::NodeDef& node) const {
+    return takes_foreign_ && graph_.ops().find(node.op) == nullptr &&
+           function_named(node.op) == nullptr && asks_for_task(node);
+  }
+
+  Status add_foreign(const wire::NodeDef& node) {
+    if (!foreign_) foreign_.emplace(def_.nodes, graph_);
+    MR_ASSIGN(const OpDef* const op, foreign_->op_of(node));
+    if (op == nullptr) {
+      return not_found("Op type not registered '", shown(node.op), "', used by '", shown(node.name),
+                       "': nothing that comes with the graph tells what types it takes and gives");
+    }
+    return add(node, op);
+  }
+
+  Status add(const wire::NodeDef& node, const OpDef* foreign = nullptr) {
     const auto num_data = std::ranges::find_if(node.inputs, is_control) - node.inputs.begin();
-    Graph::NewNode spec{.name = node.name, .op = node.op, .device = node.device};
+    Graph::NewNode spec{
+        .name = node.name, .op = node.op, .device = node.device, .foreign = foreign};
     spec.inputs.resize(static_cast<size_t>(num_data));
     spec.attrs = Attrs(node.attrs);
+    if (foreign != nullptr) return added(graph_.add_with_back_edges(std::move(spec)), node);
     if (const wire::FunctionDef* function = function_named(node.op)) {
       auto call = call_of(*function, spec.attrs);
       if (!call.ok()) return call.status().with(str_cat("Node '", node.name, "' (", node.op, ")"));
       spec.op = call->op;
       spec.attrs = std::move(call->attrs);
     }
-    const Result<NodeId> id = graph_.add_with_back_edges(std::move(spec));
+    return added(graph_.add_with_back_edges(std::move(spec)), node);
+  }
+
+  Status added(const Result<NodeId>& id, const wire::NodeDef& node) {
     if (id.ok()) return count_outputs(*id);
     if (id.status().code() != Code::already_exists) return id.status();
     if (graph_.find(node.name)->id >= first_) {
@@ -79,16 +106,21 @@ class Importer {
     return find_function(graph_.functions().get(), op);
   }
 
+  Status search_ops() const {
+    return check_ops(def_.nodes, graph_.functions().get(), graph_.ops(),
+                     [&](const wire::NodeDef& node) { return is_foreign(node); });
+  }
+
   // Functions that nodes call are searched for unknown ops now: later is when somebody waits for
   // workers.
   Status check_functions() const {
     if (!graph_.functions()) return {};
     const auto calls = [&](const wire::NodeDef& node) {
       const OpDef* op = graph_.ops().find(node.op);
-      return op == nullptr || calls_functions(op->role);
+      return op == nullptr ? !is_foreign(node) : calls_functions(op->role);
     };
     if (std::ranges::none_of(def_.nodes, calls)) return {};
-    return check_ops(def_.nodes, graph_.functions().get(), graph_.ops());
+    return search_ops();
   }
 
   // A number in an attribute makes outputs by the million, which cost the sender nothing.
@@ -173,22 +205,24 @@ class Importer {
 
   Graph& graph_;
   const wire::GraphDef& def_;
+  const bool takes_foreign_;
   const NodeId first_;  // of the nodes that are added
+  std::optional<ForeignNodes> foreign_;  // once there is one
 };
 
 }  // namespace
 
-Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops) {
+Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops, Foreign foreign) {
   Graph graph(ops);
-  MR_TRY(extend_graph(graph, def));
+  MR_TRY(extend_graph(graph, def, foreign));
   return graph;
 }
 
-Status extend_graph(Graph& graph, const wire::GraphDef& def) {
+Status extend_graph(Graph& graph, const wire::GraphDef& def, Foreign foreign) {
   MR_TRY(check_versions(def.versions));
   const size_t size = graph.size();
   const std::shared_ptr<const FunctionLibrary> functions = graph.functions();
-  Status status = Importer(graph, def).run();
+  Status status = Importer(graph, def, foreign).run();
   if (!status.ok()) {
     graph.truncate(size);
     graph.set_functions(functions);

@@ -16,15 +16,20 @@ namespace millrace {
 // The version of the GraphDef format that we read, by TensorFlow's count (a number a day).
 inline constexpr int kGraphDefVersion = 2313;
 
+// Whether nodes of unknown ops may come that ask for a device of some task: a master passes them on,
+// if it isn't itself that task (foreign_nodes.h).
+enum class Foreign : uint8_t { refused, taken };
+
 // Errors, all INVALID_ARGUMENT unless said otherwise and naming the node: an unknown op (NOT_FOUND;
 // all of them at once, with nodes that use them), a name used twice, an input that does not exist,
 // a wrong number or type of inputs, a bad attribute, a version that we do not read, a function that
 // differs from one of the same name. The unknown ops are also those of functions that are called.
-Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops);
+Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops,
+                           Foreign foreign = Foreign::refused);
 
 // Adds the nodes of `def`, which may refer to those that are there. On error `graph` is unchanged.
 // Errors: as import_graph; a node that is there already is INVALID_ARGUMENT in TensorFlow's words.
-Status extend_graph(Graph& graph, const wire::GraphDef& def);
+Status extend_graph(Graph& graph, const wire::GraphDef& def, Foreign foreign = Foreign::refused);
 
 struct ExportOptions {
   enum class Defaults : uint8_t { kept, stripped };  // attributes that have the op's default

@@ -73,6 +73,85 @@ TEST_CASE("all unknown ops are told at once, with nodes that use them") {
         "more nodes; Op type not registered 'Warp', used by 'b'");
 }
 
+NodeDef placed(NodeDef node, std::string device) {
+  node.device = std::move(device);
+  return node;
+}
+
+std::string types_of(const Node& node) {
+  std::string text;
+  for (const auto* types : {&node.input_types(), &node.output_types()})
+    for (const ArgType& type : *types)
+      str_append(&text, types == &node.output_types() ? ">" : "<", dtype_name(type.dtype));
+  return text;
+}
+
+TEST_CASE("an unknown op that is for another task has the types that the graph tells of it") {
+  const NodeDef x = node("x", "Placeholder", {}, {{"dtype", DType::f32}});
+  const auto warp = [](std::vector<std::string> inputs,
+                       std::vector<std::pair<std::string, AttrValue>> attrs = {}) {
+    return placed(node("w", "Warp", std::move(inputs), std::move(attrs)), "/job:ps/task:1");
+  };
+  const auto types = [&](const GraphDef& def) -> std::string {
+    const auto graph = import_graph(def, test_ops(), Foreign::taken);
+    if (!graph.ok()) return graph.status().to_string();
+    CHECK((*graph)[1].op->is_foreign);
+    CHECK((*graph)[1].attrs().find("power") != nullptr);
+    return types_of((*graph)[1]);
+  };
+  const std::pair<std::string, AttrValue> power("power", 3);
+  // By those who read it, which may be many, of outputs of several types.
+  CHECK(types(def_of({x, warp({"x", "x"}, {power}),
+                      node("y", "Identity", {"w"}, {{"T", DType::i32}}),
+                      node("z", "Identity", {"w:2"}, {{"T", DType::f64}}),
+                      node("v", "Add", {"w:1", "x"}, {{"T", DType::f32}})})) ==
+        "<float<float>int32>float>double");
+  // By its attributes where nobody reads it, or one that isn't known either.
+  CHECK(types(def_of({x, warp({"x"}, {power, {"T", DType::f32}})})) == "<float>float");
+  CHECK(types(def_of({x, warp({}, {power, {"T", DType::f32}, {"out_type", DType::i64}})})) ==
+        ">int64");
+  CHECK(types(def_of({x, warp({"x"}, {power, {"kind", DType::i8}})})) == "<float>int8");
+  CHECK(types(def_of({x, warp({}, {power, {"dtypes", std::vector{DType::i8, DType::f32}}})})) ==
+        ">int8>float");
+  CHECK(types(def_of({x, warp({"again"}, {power, {"T", DType::f32}}),
+                      placed(node("again", "Warp", {"x"}, {{"T", DType::f32}}), "/job:ps")})) ==
+        "<float>float");
+  // It may be for its effect alone.
+  CHECK(types(def_of({x, warp({"x", "^x"}, {power})})) == "<float");
+}
+
+TEST_CASE("an unknown op of which too little is told, or that nobody else is asked for, is refused") {
+  const NodeDef x = node("x", "Placeholder", {}, {{"dtype", DType::f32}});
+  const auto refused = [](const GraphDef& def, Foreign foreign = Foreign::taken) {
+    return refusal(import_graph(def, test_ops(), foreign));
+  };
+  const std::string plain = "NOT_FOUND: Op type not registered 'Warp', used by 'w'";
+  const NodeDef warp = placed(node("w", "Warp", {"x"}, {{"T", DType::f32}}), "/job:ps");
+  CHECK(refused(def_of({x, warp}), Foreign::refused) == plain);
+  for (const char* device : {"", "/device:CPU:0", "/task:1", "nonsense"})
+    CHECK(refused(def_of({x, placed(warp, device)})) == plain);
+  // A second output, which nobody known reads.
+  CHECK(refused(def_of({x, warp, placed(node("v", "Weft", {"w:1"}), "/job:ps")}))
+            .starts_with(plain + ": nothing that comes with the graph tells"));
+  // An input from an op that is refused itself.
+  const std::string others =
+      refused(def_of({x, placed(node("w", "Warp", {"u:1"}), "/job:ps"), node("u", "Weft", {"x"})}));
+  CHECK(others == "NOT_FOUND: Op type not registered 'Weft', used by 'u'");
+  // A number of outputs that is no number of outputs.
+  CHECK(refused(def_of({x, warp, node("y", "Identity", {"w:2000000000"}, {{"T", DType::f32}})}))
+            .starts_with(plain));
+  // Later nodes must fit what was told.
+  auto graph = import_graph(def_of({x, warp}), test_ops(), Foreign::taken);
+  REQUIRE(graph.ok());
+  const auto more = [&](DType dtype, std::string input) {
+    return extend_graph(*graph, def_of({node("y", "Identity", {input}, {{"T", dtype}})}))
+        .to_string();
+  };
+  CHECK(more(DType::i32, "w").find("incompatible with expected int32") != std::string::npos);
+  CHECK(more(DType::f32, "w:1").find("which has 1 outputs") != std::string::npos);
+  CHECK(more(DType::f32, "w") == "OK");
+}
+
 TEST_CASE("an op that graph rewriting made is refused with how to switch that off") {
   CHECK(refusal(import_graph(def_of({node("a", "_FusedMatMul")}), test_ops()))
             .find("rewrite_options.disable_meta_optimizer") != std::string::npos);

@@ -11,9 +11,12 @@
 namespace millrace {
 namespace {
 
+using IsExcused = std::function<bool(const wire::NodeDef&)>;
+
 class OpSearch {
  public:
-  OpSearch(const FunctionLibrary* library, const OpRegistry& ops) : library_(library), ops_(ops) {}
+  OpSearch(const FunctionLibrary* library, const OpRegistry& ops, const IsExcused& is_excused)
+      : library_(library), ops_(ops), is_excused_(is_excused) {}
 
   void search(std::span<const wire::NodeDef> nodes) {
     visit(nodes, "");
@@ -32,7 +35,8 @@ class OpSearch {
  private:
   void visit(std::span<const wire::NodeDef> nodes, std::string_view function) {
     for (const wire::NodeDef& node : nodes) {
-      if (ops_.find(node.op) == nullptr && !call(node.op)) {
+      const bool is_known = ops_.find(node.op) != nullptr || call(node.op);
+      if (!is_known && !(function.empty() && is_excused_(node))) {
         const auto [at, is_new] = number_of_.emplace(to_absl(node.op), unknown_.size());
         if (is_new) unknown_.push_back({node.op, {}});
         unknown_[at->second].nodes.push_back(
@@ -66,6 +70,7 @@ class OpSearch {
 
   const FunctionLibrary* const library_;
   const OpRegistry& ops_;
+  const IsExcused& is_excused_;
   std::vector<const wire::FunctionDef*> called_;
   absl::flat_hash_set<const wire::FunctionDef*> is_called_;
   std::vector<UnknownOp> unknown_;
@@ -76,8 +81,8 @@ class OpSearch {
 }  // namespace
 
 Status check_ops(std::span<const wire::NodeDef> nodes, const FunctionLibrary* library,
-                 const OpRegistry& ops) {
-  OpSearch search(library, ops);
+                 const OpRegistry& ops, const IsExcused& is_excused) {
+  OpSearch search(library, ops, is_excused);
   search.search(nodes);
   return search.status();
 }

@@ -47,7 +47,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
               resolve_membership(context_.options.members->list(), context_.options.own_task,
                                  parts_.options, request.target));
     request_graph_ = std::move(request.graph);
-    MR_ASSIGN(Graph graph, import_graph(request_graph_, context_.options.ops));
+    MR_ASSIGN(Graph graph, import_graph(request_graph_, context_.options.ops, Foreign::taken));
     MR_TRY(validate(graph));
     graph_ = std::move(graph);
     return {};
@@ -150,7 +150,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     parts_.members = those_that_take_part();
     tell_of_foreign_tasks();
     if (!graph_) {
-      MR_ASSIGN(Graph again, import_graph(request_graph_, context_.options.ops));
+      MR_ASSIGN(Graph again, import_graph(request_graph_, context_.options.ops, Foreign::taken));
       graph_ = std::move(again);
     }
     auto placed = SessionGraph::create(*std::exchange(graph_, std::nullopt), parts_.membership,

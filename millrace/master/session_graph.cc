@@ -71,7 +71,7 @@ Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected
   const size_t size = graph_.size();
   const GraphVersions versions = graph_.versions();
   const std::shared_ptr<const FunctionLibrary> functions = graph_.functions();
-  MR_TRY(extend_graph(graph_, def));
+  MR_TRY(extend_graph(graph_, def, Foreign::taken));
   if (Status status = prepare(size); !status.ok()) {
     graph_.truncate(size);
     graph_.set_versions(versions);

@@ -56,6 +56,26 @@ const OpDef* OpRegistry::find(std::string_view name) const {
   return found == ops_.end() ? nullptr : found->second.get();
 }
 
+Result<const OpDef*> OpRegistry::foreign(OpDef op) const {
+  constexpr size_t kMost = 10'000;
+  std::string key = op.name;
+  for (const auto* args : {&op.inputs, &op.outputs}) {
+    key += " (";
+    for (const ArgDef& arg : *args)
+      str_append(&key, dtype_name(arg.dtype), arg.is_ref ? "_ref" : "", " ");
+  }
+  MutexLock lock(mutex_);
+  const auto found = foreign_.find(key);
+  if (found != foreign_.end()) return found->second.get();
+  if (foreign_.size() >= kMost) {
+    return error(Code::resource_exhausted, "Op type not registered '", op.name, "', and ", kMost,
+                 " others that graphs have used are not either: start this task again");
+  }
+  op.is_foreign = true;
+  return foreign_.emplace(std::move(key), std::make_unique<OpDef>(std::move(op)))
+      .first->second.get();
+}
+
 std::vector<const OpDef*> OpRegistry::all() const {
   std::vector<const OpDef*> ops;
   ops.reserve(ops_.size());

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/base/mutex.h"
 #include "millrace/base/result.h"
 #include "millrace/op/op_def.h"
 #include "millrace/op/variant_type.h"
@@ -33,6 +34,10 @@ class OpRegistry {
   const VariantTypes& variants() const { return variants_; }
   // Null if unknown. The pointer stays valid as long as the registry.
   const OpDef* find(std::string_view name) const;
+  // An op that only other tasks know, as a graph uses it: `op` has its name, and arguments of fixed
+  // types. Equal ones are one. `find` does not know it. Any thread. The pointer stays valid as long
+  // as the registry. Errors: RESOURCE_EXHAUSTED for one too many: graphs make them.
+  Result<const OpDef*> foreign(OpDef op) const;
   // All ops in order of names.
   std::vector<const OpDef*> all() const;
   size_t size() const { return ops_.size(); }
@@ -40,8 +45,12 @@ class OpRegistry {
   std::vector<std::string> suggestions(std::string_view name) const;
 
  private:
-  absl::flat_hash_map<std::string, std::unique_ptr<OpDef>> ops_;
+  using Ops = absl::flat_hash_map<std::string, std::unique_ptr<OpDef>>;
+
+  Ops ops_;
   VariantTypes variants_;
+  mutable Mutex mutex_;
+  mutable Ops foreign_ MR_GUARDED_BY(mutex_);  // by all that tells them apart
 };
 
 }  // namespace millrace

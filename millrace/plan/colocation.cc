@@ -76,6 +76,10 @@ class Joining {
   Result<Support> support_of(const Node& node, SpecId requested) {
     if (node.op->cpu) return Support::cpu;
     if (names_remote_task(requested)) return Support::any_type;
+    if (node.op->is_foreign) {
+      return not_found("Op type not registered '", node.op->name, "', used by '", node.name,
+                       "'\n\t [[{{node ", node.name, "}}]]");
+    }
     return invalid("No OpKernel was registered to support Op '", node.op->name, "' used by {{node ",
                    node.name,
                    "}} on the devices of this task. Ask for the device of a task that has ",

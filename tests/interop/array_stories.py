@@ -169,6 +169,27 @@ def names(version):
 TABLE = [
     *stories_of("Stack StackV2 StackPush StackPushV2 StackPop StackPopV2", TYPES, stack_story),
     *stories_of("StackClose StackCloseV2", TYPES, stack_story),
-    *stories_of(names("V3"), TYPES, array_story),
+    *[
+        row
+        for version in ("", "V2", "V3")
+        for row in stories_of(names(version), TYPES, array_story)
+    ],
+    *stories_of("TensorArrayGrad TensorArrayGradV2", NUMBERS, gradient_story),
     *stories_of("TensorArrayGradV3 TensorArrayGradWithShape", NUMBERS, gradient_story),
 ]
+
+GATHERS = ["TensorArrayGather" + version for version in ("", "V2", "V3")]
+
+REASONS = {
+    **{
+        (row.op, f"{gather}: values in TensorFlow, InvalidArgumentError here"): (
+            "it packs elements of several shapes if the first is empty"
+        )
+        for row in TABLE
+        for gather in GATHERS
+        if row.op.startswith("TensorArray") and "Grad" not in row.op
+    },
+    ("TensorArrayGradV3", "V3: InvalidArgumentError in TensorFlow, values here"): (
+        "of no elements it asks when a graph is made whether they fit, and never in a step"
+    ),
+}

@@ -251,6 +251,7 @@ TABLE = [
     Row("SparseAddGrad", ["float32", "float64", "int32", "int64", "int8", "complex64"], add_grad),
     Row("SparseSliceGrad", NUMBERS, slice_grad),
     StoryRow("RaggedTensorToVariant", EVERY, variant_story),
+    StoryRow("RaggedTensorFromVariant", EVERY, variant_story),
     StoryRow("RaggedTensorToVariantGradient", NUMBERS, variant_gradient_story),
     Row("RaggedFillEmptyRows", EVERY, fill_rows, gradient=True),
     Row("RaggedFillEmptyRowsGrad", NUMBERS, fill_rows_grad),

@@ -90,6 +90,35 @@ def up_to(tf, n):
     return [tf.raw_ops.RangeDataset(**given, output_types=types, output_shapes=shapes)]
 
 
+@function(("int64", []))
+def parity(tf, n):
+    return [n % 2]
+
+
+@function(("int64", []))
+def three(tf, key):
+    return [tf.constant(3, tf.int64)]
+
+
+@function(("int64", []), ("variant", []))
+def in_twos(tf, key, window):
+    """Batches of two of what has one key."""
+    size, drops = tf.constant(2, tf.int64), tf.constant(False)
+    given = {"input_dataset": window, "batch_size": size, "drop_remainder": drops}
+    types, shapes = [tf.int64], [[None]]
+    return [tf.raw_ops.BatchDatasetV2(**given, output_types=types, output_shapes=shapes)]
+
+
+@function()
+def below_three(tf):
+    return up_to(tf, tf.constant(3, tf.int64))
+
+
+@function()
+def one(tf):
+    return [tf.constant(1, tf.int64)]
+
+
 # --- of control flow: numbers of any shape ---
 
 ANY_SHAPE = ("float32", None)

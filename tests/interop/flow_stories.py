@@ -151,4 +151,9 @@ _PRIVATE = "private: made where a graph is rewritten or cut into parts, and by n
 
 UNCOMPARED = {op: _PRIVATE for op in "_SwitchN _Send _Recv _HostSend _HostRecv".split()}
 UNCOMPARED |= {op: _PRIVATE for op in ("_FusedMatMul", "_FusedConv2D")}
+_GROUP = "it is about a group of devices, which a session on one device is not"
+_KINDS = "AllToAllV2 BcastRecv BcastRecvV2 BcastSend BcastSendV2 Gather GatherV2 Reduce ReduceV2"
+
+UNCOMPARED |= {f"Collective{kind}": _GROUP for kind in f"{_KINDS} ReduceScatterV2".split()}
+UNCOMPARED |= {op: "it is about two devices, by name" for op in ("Send", "Recv")}
 UNCOMPARED["GatherTree"] = "TensorFlow 2 no longer has it"

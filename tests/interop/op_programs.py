@@ -83,7 +83,9 @@ def typed(tf, attrs):
         for key, value in attrs.items()
     }
     lists = [key for key in made if key.endswith("_types") and key != "row_partition_types"]
-    lists += [key for key in ("dtypes", "Tin", "Tout") if isinstance(made.get(key), list)]
+    lists += [
+        key for key in ("dtypes", "Tin", "Tout", "Tcomponents") if isinstance(made.get(key), list)
+    ]
     for key in lists:
         made[key] = [tf.as_dtype(value) for value in made[key]]
     return {key: as_attribute(tf, value) for key, value in made.items()}

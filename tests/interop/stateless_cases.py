@@ -1,7 +1,5 @@
 """Random numbers that a seed alone tells, or a key and a counter: those whose distributions have parameters."""
 
-import numpy as np
-
 from cases import ANY, Row, rows_of
 
 RATES = ["float16", "float32", "float64"]

@@ -313,6 +313,10 @@ def zeros(m):
     return {"shape": m.integers(m.shape())}, {"dtype": m.dtype, "init": True}
 
 
+def fixed(m):
+    return {}, {"value": ("tensor", *m.values()), "dtype": m.dtype}
+
+
 TABLE = [
     Row("StridedSliceGrad", EVERY, slice_grad, gradient=True),
     Row("TensorStridedSliceUpdate", EVERY, slice_update, gradient=True),
@@ -330,6 +334,7 @@ TABLE = [
     Row("ShapeN", EVERY, shapes),
     Row("EnsureShape", EVERY, ensured, gradient=True),
     Row("PlaceholderWithDefault", EVERY, with_default, gradient=True),
+    Row("Const", [kind for kind in EVERY if kind != "bfloat16"], fixed),
     Row("SpaceToBatch", REAL, block("paddings", True), gradient=True),
     Row("BatchToSpace", REAL, block("crops", False), gradient=True),
     Row("MirrorPadGrad", NUMBERS, mirror_grad, gradient=True),
@@ -351,3 +356,5 @@ REASONS = {
         "its gradient takes diagonals of other lengths as the next version aligns them"
     ),
 }
+
+UNCOMPARED = {"TopK": "TensorFlow's kernel asks for an attribute that the op's signature lacks"}

@@ -100,6 +100,14 @@ class Array:
         value = self.m.values((rows, *self.shape))
         self.call("Split", {"value": value, "lengths": self.m.integers(lengths, "int64")}, True)
 
+    def Unpack(self):
+        rows = self.size + int(self.m.one_in(8))
+        self.call("Unpack", {"value": self.value((rows,))}, True)
+
+    def Pack(self, gradient=False):
+        attrs = {"element_shape": list(self.shape)} if self.m.one_in(4) else {}
+        self.call("Pack", dtype=self.m.dtype, gradient=gradient, **attrs)
+
     def Concat(self, gradient=False):
         self.call("Concat", dtype=self.m.dtype, gradient=gradient)
 
@@ -123,7 +131,9 @@ def array_story(m, op):
     """An array is filled in one of three ways, then read in one of three ways."""
     version = op[-2:] if op[-2:] in ("V2", "V3") else ""
     verb = op.removesuffix(version).removeprefix("TensorArray")
-    way = verb if verb in ("Write", "Scatter", "Split") else m.choice(["Scatter", "Split"])
+    way = (
+        verb if verb in ("Write", "Scatter", "Split", "Unpack") else m.choice(["Scatter", "Split"])
+    )
     if verb == "Read" and m.one_in(2):
         way = "Write"
     array = filled(m, version, "Split" if verb == "Concat" and not m.one_in(4) else way)
@@ -131,7 +141,7 @@ def array_story(m, op):
         for index in range(1, array.size - int(m.one_in(4))):
             array.Write(index)
     has_gradient = m.dtype in ("float32", "float64", "complex64") and version == "V3"
-    if verb in ("Read", "Gather", "Concat"):
+    if verb in ("Read", "Gather", "Concat", "Pack"):
         getattr(array, verb)(gradient=has_gradient)
     elif verb in ("Size", "Close"):
         getattr(array, verb)()
@@ -169,6 +179,28 @@ def names(version):
 TABLE = [
     *stories_of("Stack StackV2 StackPush StackPushV2 StackPop StackPopV2", TYPES, stack_story),
     *stories_of("StackClose StackCloseV2", TYPES, stack_story),
-    *stories_of(names("V3"), TYPES, array_story),
+    *[
+        row
+        for version in ("", "V2", "V3")
+        for row in stories_of(names(version), TYPES, array_story)
+    ],
+    *stories_of("TensorArrayPack TensorArrayUnpack", TYPES, array_story),
+    *stories_of("TensorArrayGrad TensorArrayGradV2", NUMBERS, gradient_story),
     *stories_of("TensorArrayGradV3 TensorArrayGradWithShape", NUMBERS, gradient_story),
 ]
+
+GATHERS = ["TensorArrayPack", *("TensorArrayGather" + version for version in ("", "V2", "V3"))]
+
+REASONS = {
+    **{
+        (row.op, f"{gather}: values in TensorFlow, InvalidArgumentError here"): (
+            "it packs elements of several shapes if the first is empty"
+        )
+        for row in TABLE
+        for gather in GATHERS
+        if row.op.startswith("TensorArray") and "Grad" not in row.op
+    },
+    ("TensorArrayGradV3", "V3: InvalidArgumentError in TensorFlow, values here"): (
+        "of no elements it asks when a graph is made whether they fit, and never in a step"
+    ),
+}

@@ -88,3 +88,79 @@ def up_to(tf, n):
     shapes, types = [[]], [tf.int64]
     given = {"start": zero, "stop": n, "step": one}
     return [tf.raw_ops.RangeDataset(**given, output_types=types, output_shapes=shapes)]
+
+
+@function(("int64", []))
+def parity(tf, n):
+    return [n % 2]
+
+
+@function(("int64", []))
+def three(tf, key):
+    return [tf.constant(3, tf.int64)]
+
+
+@function(("int64", []), ("variant", []))
+def in_twos(tf, key, window):
+    """Batches of two of what has one key."""
+    size, drops = tf.constant(2, tf.int64), tf.constant(False)
+    given = {"input_dataset": window, "batch_size": size, "drop_remainder": drops}
+    types, shapes = [tf.int64], [[None]]
+    return [tf.raw_ops.BatchDatasetV2(**given, output_types=types, output_shapes=shapes)]
+
+
+@function()
+def below_three(tf):
+    return up_to(tf, tf.constant(3, tf.int64))
+
+
+@function()
+def one(tf):
+    return [tf.constant(1, tf.int64)]
+
+
+# --- of control flow: numbers of any shape ---
+
+ANY_SHAPE = ("float32", None)
+
+
+@function(ANY_SHAPE)
+def squared(tf, x):
+    return [x * x]
+
+
+@function(ANY_SHAPE)
+def sine(tf, x):
+    return [tf.sin(x)]
+
+
+@function(ANY_SHAPE)
+def checked(tf, x):
+    """Refuses what is no number, or too large."""
+    return [tf.check_numerics(tf.log(x), "of a branch")]
+
+
+@function(("int32", []), ANY_SHAPE)
+def has_turns(tf, turns, x):
+    return [turns < 3]
+
+
+@function(("int32", []), ANY_SHAPE)
+def is_small(tf, turns, x):
+    """Not a scalar: whether there is anything at all."""
+    return [tf.size(x) * tf.maximum(3 - turns, 0)]
+
+
+@function(("int32", []), ANY_SHAPE)
+def turned(tf, turns, x):
+    return [turns + 1, x * tf.cos(x)]
+
+
+@function(("int32", []), ANY_SHAPE)
+def turned_down(tf, turns, x):
+    return [x + tf.cast(turns, tf.float32)]
+
+
+@function(ANY_SHAPE, ANY_SHAPE)
+def product(tf, x, y):
+    return [x * y, x + y]

@@ -53,6 +53,8 @@ class Call:
     wants_gradient: bool = False  # by all that the story has fed
     hides: bool = False  # what it gives is nobody's business: whether it does is compared
     after: list = ()  # calls that run before it in the same step
+    is_part: bool = False  # of something that makes sense as a whole: it is made, and not run
+    closes: int = -1  # the call of a Merge, whose second input it is from now on: that of a loop
 
     given = Case.given
 
@@ -199,6 +201,9 @@ def rows_of(names, types, make, **options):
     return [Row(name, types, make, **options) for name in names.split()]
 
 
+CALL_FIELDS = ("waits", "hides", "after", "is_part", "closes")
+
+
 class Teller(Maker):
     """Values for one story, and the calls that it is told of."""
 
@@ -212,7 +217,7 @@ class Teller(Maker):
         Args:
           told: fields of a Call, and attributes of the op.
         """
-        fields = {key: told.pop(key) for key in ("waits", "hides", "after") if key in told}
+        fields = {key: told.pop(key) for key in CALL_FIELDS if key in told}
         self.calls.append(Call(op, inputs or {}, told, wants_gradient=gradient, **fields))
         return self.made(len(self.calls) - 1, output)
 

@@ -178,3 +178,7 @@ _REFUSED = (
 REASONS = {
     (row.op, "AbortedError in TensorFlow, InvalidArgumentError here"): _REFUSED for row in TABLE
 }
+
+_GONE = "TensorFlow has no kernel for it on CPUs"
+
+UNCOMPARED = {"Conv2DBackpropInputV2": _GONE, "Conv2DBackpropFilterV2": _GONE}

@@ -50,7 +50,7 @@ def fed(tf, name, given, feeds, made=(), values=None):
         return tensor if given[0] == "." else fed_again(tf, tensor, feeds, values)
     dtype, value = given
     kind = tf.as_dtype(dtype)
-    if name in ("axis", "element_shape"):  # gradients and shapes ask what it is
+    if name in ("axis", "element_shape", "target"):  # gradients, shapes and plans ask what it is
         return tf.constant(value, kind)
     placeholder = tf.placeholder(kind, np.shape(value))
     feeds[placeholder] = value if dtype == "string" else stored(kind, value)
@@ -83,10 +83,24 @@ def typed(tf, attrs):
         for key, value in attrs.items()
     }
     lists = [key for key in made if key.endswith("_types") and key != "row_partition_types"]
-    lists += [key for key in ("dtypes", "Tin", "Tout") if isinstance(made.get(key), list)]
+    lists += [
+        key for key in ("dtypes", "Tin", "Tout", "Tcomponents") if isinstance(made.get(key), list)
+    ]
     for key in lists:
         made[key] = [tf.as_dtype(value) for value in made[key]]
-    return {key: as_function(tf, value) for key, value in made.items()}
+    return {key: as_attribute(tf, value) for key, value in made.items()}
+
+
+def as_attribute(tf, value):
+    """("tensor", type, array) as the message that tells it, functions as such, others as they are.
+
+    Millrace's client takes the array itself.
+    """
+    if not isinstance(value, tuple) or value[0] != "tensor":
+        return as_function(tf, value)
+    kind = tf.as_dtype(value[1])
+    array = value[2] if value[1] == "string" else stored(kind, value[2])
+    return array if tf.__name__ == "millrace" else tf.make_tensor_proto(array, kind)
 
 
 def is_differentiable(tensor):
@@ -111,7 +125,7 @@ def made_by(tf, call, feeds, made=(), values=None):
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(call.op, {})
         given = {known_as.get(name, name): value for name, value in given.items()}
-    op = getattr(tf.raw_ops, call.op)
+    op = getattr(tf.raw_ops, call.op, None) or caller(call.op)
     try:
         return op(**given)
     except NotImplementedError as error:
@@ -122,11 +136,30 @@ def made_by(tf, call, feeds, made=(), values=None):
         return op(**given)
 
 
+def caller(name):
+    """Makes an op that calls functions: Millrace's client has none, but takes graphs that have."""
+    from millrace._graph.apply import apply_op
+    from millrace._graph.op_specs import specs
+
+    def add(**given):
+        return apply_op(name, [given.pop(argument.name) for argument in specs[name].inputs], given)
+
+    return add
+
+
 def make_older(tf, version):
     """TensorFlow's graph takes ops that newer ones lack, once it imports what an older program made."""
     older = tf.GraphDef()
     older.versions.producer = version
     tf.import_graph_def(older)
+
+
+def close(tf, merge, following):
+    """A loop: the second input of its Merge is what the next iteration begins with."""
+    if tf.__name__ == "millrace":
+        tf.get_default_graph().set_input(merge, 1, following)
+    else:
+        merge._update_input(1, following)
 
 
 def build(tf, case):
@@ -222,7 +255,11 @@ def story_result(tf, story):
             with tf.control_dependencies(before):
                 built, error = built_result(lambda: made_by(tf, call, feeds, made, values))
             made.append([] if error else [*flat(built)])
-            results.append(error or called(tf, session, call, made[-1], feeds, values))
+            if call.closes >= 0 and not error:
+                close(tf, made[call.closes][0].op, made[-1][0])
+            is_run = not error and not call.is_part
+            ran = called(tf, session, call, made[-1], feeds, values) if is_run else {"values": []}
+            results.append(error or ran)
     return {"calls": results}
 
 

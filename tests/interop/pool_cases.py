@@ -212,3 +212,5 @@ REASONS = {
         "elements where nearly every element is a window"
     ),
 }
+
+UNCOMPARED = {"MaxPoolGradGradWithArgmax": "TensorFlow has no kernel for it on CPUs"}

@@ -1,7 +1,7 @@
 """All rows of the tables of this folder: every TABLE of a *_cases.py or *_stories.py.
 
 A table has rows (cases.py), or the fields of one each. REASONS beside it says where it is TensorFlow's that is
-off: by op and a part of the difference's text.
+off: by op and a part of the difference's text. UNCOMPARED says of ops without a row why they have none.
 """
 
 import importlib
@@ -18,6 +18,7 @@ def _modules():
 
 MODULES = [*_modules()]
 ROWS = [row if hasattr(row, "cases") else Row(*row) for made in MODULES for row in made.TABLE]
+UNCOMPARED = {op: why for made in MODULES for op, why in getattr(made, "UNCOMPARED", {}).items()}
 REASONS = {key: why for made in MODULES for key, why in getattr(made, "REASONS", {}).items()}
 
 

@@ -161,6 +161,21 @@ def variant_story(m):
     )
 
 
+COMPOSITES = ("CompositeTensorVariantFromComponents", "CompositeTensorVariantToComponents")
+
+
+def composite_story(m):
+    """Parts of one value as a variant, and as they were; types that are others, now and then."""
+    parts = [m.values(), m.values((), dtype="int64")][: int(m.rng.integers(1, 3))]
+    # A message that says nothing of the value's kind.
+    made = m.call(COMPOSITES[0], {"components": parts}, metadata=b"")
+    types = [dtype for dtype, _ in parts]
+    if m.one_in(8):
+        types = m.choice([["int16"] * len(types), [*types, "bool"]])
+    attrs = {"metadata": b"", "Tcomponents": types}
+    m.call(COMPOSITES[1], {"encoded": made}, **attrs)
+
+
 def variant_gradient_story(m):
     """What comes back to the rows of a ragged tensor, put together."""
     nested, (dtype, values) = ragged(m, 1)
@@ -251,6 +266,8 @@ TABLE = [
     Row("SparseAddGrad", ["float32", "float64", "int32", "int64", "int8", "complex64"], add_grad),
     Row("SparseSliceGrad", NUMBERS, slice_grad),
     StoryRow("RaggedTensorToVariant", EVERY, variant_story),
+    StoryRow("RaggedTensorFromVariant", EVERY, variant_story),
+    *(StoryRow(op, EVERY, composite_story) for op in COMPOSITES),
     StoryRow("RaggedTensorToVariantGradient", NUMBERS, variant_gradient_story),
     Row("RaggedFillEmptyRows", EVERY, fill_rows, gradient=True),
     Row("RaggedFillEmptyRowsGrad", NUMBERS, fill_rows_grad),

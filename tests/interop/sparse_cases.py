@@ -413,3 +413,5 @@ TABLE = [
     ("CTCGreedyDecoder", WIDE, ctc_greedy, False),
     ("CTCBeamSearchDecoder", ["float32"], ctc_beam, False),
 ]
+
+UNCOMPARED = {"CTCLossV2": "TensorFlow has no kernel for it on CPUs"}

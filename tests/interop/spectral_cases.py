@@ -61,3 +61,10 @@ TABLE = [
     *[Row(f"IRFFT{name}", COMPLEX, to_real(dims, False), True, 4) for dims, name in NAMES],
     *[Row(f"IRFFT{name}", COMPLEX, to_real(dims, True), False, 4) for dims, name in NAMES],
 ]
+
+_GONE = "TensorFlow has no kernel for it on CPUs"
+
+UNCOMPARED = {
+    **{f"Batch{op}{name}": _GONE for op in ("FFT", "IFFT") for _, name in NAMES},
+    **{op: _GONE for op in ("FFTND", "IFFTND", "RFFTND", "IRFFTND")},
+}

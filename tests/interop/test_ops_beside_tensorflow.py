@@ -6,7 +6,8 @@ The tables of ops are *_cases.py and *_stories.py (rows.py). `--op-cases 20000` 
 
 import pytest
 
-from rows import ROWS, all_cases
+import op_signatures
+from rows import ROWS, UNCOMPARED, all_cases
 from op_comparison import differences, reason, results_of
 
 
@@ -33,6 +34,13 @@ def test_an_op_gives_what_tensorflow_gives(compared, op):
     ]
     number = len(compared[op])
     assert not faults, f"{len(faults)} differences in {number} cases:\n" + "\n".join(faults[:3])
+
+
+def test_every_op_has_a_row_or_a_reason_to_have_none():
+    ours, rows = op_signatures.of_millrace(), {row.op for row in ROWS}
+    assert sorted(ours.keys() - rows - UNCOMPARED.keys()) == []
+    assert sorted(UNCOMPARED.keys() & rows) == []
+    assert sorted(UNCOMPARED.keys() - ours.keys()) == []
 
 
 def test_a_difference_is_seen(compared):

@@ -295,6 +295,17 @@ TEST_CASE("a function's dataset of other components than its node says is refuse
   }
 }
 
+TEST_CASE("options that are told to a dataset later come behind those that it was told before") {
+  Pipeline made;
+  const auto told = [&](const Tensor& dataset, std::string options) {
+    return made.derive("OptionsDataset", {dataset}, {{"serialized_options", std::move(options)}});
+  };
+  const Tensor first = made.derive("TakeDataset", {told(made.range(4), "one "), number(2)});
+  const auto outputs = made.bench->run("GetOptions", {told(first, "two")});
+  REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
+  CHECK((*outputs)[0].tensor == Tensor::scalar(std::string("one two")));
+}
+
 TEST_CASE("the same seeds shuffle alike, each walk anew unless that is refused") {
   Pipeline made;
   const auto shuffled = [&](int64_t buffer, bool reshuffle) {

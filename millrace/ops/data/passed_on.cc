@@ -28,8 +28,9 @@ MakeDataset same_with_threads(const char* what) {
 
 class OptionsDataset final : public DerivedDataset {
  public:
-  OptionsDataset(DatasetPtr input, std::string options)
-      : DerivedDataset(std::move(input)), options_(std::move(options)) {}
+  // Messages one after the other are one that is merged of them.
+  OptionsDataset(DatasetPtr input, std::string_view options)
+      : DerivedDataset(std::move(input)), options_(str_cat(input_->options(), options)) {}
   std::string options() const override { return options_; }
   Result<IteratorPtr> iterate(const HostPtr& host) const override { return input_->iterate(host); }
 
@@ -39,8 +40,8 @@ class OptionsDataset final : public DerivedDataset {
 
 Result<DatasetPtr> make_options(DatasetInputs& inputs) {
   MR_ASSIGN(DatasetPtr input, inputs.dataset());
-  MR_ASSIGN(std::string options, inputs.attrs().string("serialized_options"));
-  return DatasetPtr(std::make_shared<OptionsDataset>(std::move(input), std::move(options)));
+  MR_ASSIGN(const std::string options, inputs.attrs().string("serialized_options"));
+  return DatasetPtr(std::make_shared<OptionsDataset>(std::move(input), options));
 }
 
 // ---- IgnoreErrors

@@ -26,7 +26,7 @@ std::string all_values(const KernelContext& context, int begin, int64_t summariz
 
 Status assert_true(KernelContext& context, int64_t summarize) {
   const Tensor& condition = context.input(0);
-  if (condition.num_elements() != 1)
+  if (!condition.shape().is_scalar())
     return invalid("In[0] should be a scalar: ", condition.shape().to_string());
   if (condition.item<bool>()) return {};
   return invalid("assertion failed: ", all_values(context, 1, summarize));
@@ -104,7 +104,7 @@ class PrintTextKernel final : public Kernel {
 
   bool is_async() const override { return true; }
   void start(KernelContext& context, Done<void> done) override {
-    if (context.input(0).num_elements() != 1) {
+    if (!context.input(0).shape().is_scalar()) {
       return done(invalid("Input is expected to be scalar, but got ",
                           context.input(0).shape().to_string()));
     }

@@ -100,6 +100,18 @@ TEST_CASE("PrintV2 writes its text and end where blocking is allowed") {
   CHECK(running->status().ok());
 }
 
+TEST_CASE("what is to hold, and what is to be written, is one value without a shape") {
+  OpRegistry ops;
+  REQUIRE(register_flow(ops).ok());
+  const Tensor holds = Tensor::scalar(true);
+  CHECK(run_op(ops, "Assert", {holds, holds}).ok());
+  CHECK(run_op(ops, "Assert", {*holds.reshaped(Shape{1}), holds}).status().message() ==
+        "In[0] should be a scalar: [1]");
+  const Tensor words = *Tensor::scalar(std::string("words")).reshaped(Shape{1});
+  CHECK(run_op(ops, "PrintV2", {words}).status().message() ==
+        "Input is expected to be scalar, but got [1]");
+}
+
 TEST_CASE("a step that ends takes Print with it, whether anybody reads or not") {
   Printing f;
   const auto running = f.start("PrintV2", {Tensor::scalar(std::string("words"))}, {});

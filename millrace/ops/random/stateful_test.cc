@@ -176,6 +176,21 @@ TEST_CASE("parameters of samples that do not fit the shape are refused") {
             .value()[0] == Tensor::vector<int32_t>({INT32_MAX, INT32_MAX}));
 }
 
+TEST_CASE("where nothing is drawn, neither the algorithm nor the parameters' shape is refused") {
+  OpRegistry ops;
+  REQUIRE(register_random(ops).ok());
+  const Tensor none = Tensor::vector<int32_t>({0}), seed = Tensor::vector<int32_t>({1, 2});
+  const Tensor rates = Tensor::vector<float>({1, 2, 3}), threefry = Tensor::scalar<int32_t>(2);
+  const Tensor key = Tensor::vector<uint64_t>({1}), counter = Tensor::vector<uint64_t>({2, 3});
+  CHECK(run_op(ops, "StatelessRandomPoisson", {none, seed, rates}, {{"dtype", DType::i32}})
+            .value()[0]
+            .num_elements() == 0);
+  CHECK(run_op(ops, "StatelessRandomGammaV3", {none, key, counter, threefry, rates})
+            .value()[0]
+            .num_elements() == 0);
+  CHECK_FALSE(run_op(ops, "StatelessShuffle", {rates, key, counter, threefry}).ok());
+}
+
 TEST_CASE("indices beyond their range and odd rounds are refused") {
   OpRegistry ops;
   REQUIRE(register_random(ops).ok());

@@ -23,8 +23,8 @@ constexpr int64_t kPhilox = 1, kAutomatic = 3;
 uint32_t lower_bits(uint64_t x) { return static_cast<uint32_t>(x); }
 uint32_t upper_bits(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
-// Inputs 1 to 3: key, counter and alg.
-Result<PhiloxBlocks> counted(KernelContext& context) {
+// Inputs 1 to 3: key, counter and alg. Where nothing is drawn, any algorithm will do.
+Result<PhiloxBlocks> counted(KernelContext& context, int64_t drawn) {
   const Tensor &key = context.input(1), &counter = context.input(2);
   if (key.shape() != Shape{1})
     return invalid("key must have shape [1], not ", key.shape().to_string());
@@ -34,7 +34,7 @@ Result<PhiloxBlocks> counted(KernelContext& context) {
   if (!context.input(3).shape().is_scalar())
     return invalid("algorithm must be of shape [], not ", context.input(3).shape().to_string());
   MR_ASSIGN(const int64_t algorithm, read_integer(context.input(3), "alg"));
-  if (algorithm != kPhilox && algorithm != kAutomatic)
+  if (drawn > 0 && algorithm != kPhilox && algorithm != kAutomatic)
     return invalid("Unsupported algorithm id: ", algorithm, "; there are 1 (Philox) and 3 (any)");
   const uint64_t k = key.flat<uint64_t>()[0];
   const auto c = counter.flat<uint64_t>();
@@ -45,8 +45,9 @@ Result<PhiloxBlocks> counted(KernelContext& context) {
 // How an op gets its bits, and how many inputs say it, behind the shape.
 enum class Begins : uint8_t { with_seed, with_counter };
 
-Result<PhiloxBlocks> blocks_of(KernelContext& context, Begins begins) {
-  return begins == Begins::with_seed ? seeded_blocks(context.input(1)) : counted(context);
+Result<PhiloxBlocks> blocks_of(KernelContext& context, Begins begins, const Shape& shape) {
+  if (begins == Begins::with_seed) return seeded_blocks(context.input(1));
+  return counted(context, shape.num_elements());
 }
 
 Status infer_sized(InferContext& context) { return infer_shape_of(context, "shape"); }
@@ -55,7 +56,7 @@ Status infer_sized(InferContext& context) { return infer_shape_of(context, "shap
 
 Result<Tensor> stateless_numbers(KernelContext& context, Begins begins, Distribution distribution) {
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
-  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
+  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins, shape));
   MR_ASSIGN(Tensor made, context.allocate(0, shape));
   MR_TRY(fill_loop(distribution, made.dtype())(context, blocks, made));
   return made;
@@ -64,7 +65,7 @@ Result<Tensor> stateless_numbers(KernelContext& context, Begins begins, Distribu
 Result<Tensor> stateless_integers(KernelContext& context, Begins begins) {
   const int first = begins == Begins::with_seed ? 2 : 4;
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
-  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
+  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins, shape));
   IntegerRange range;
   if (context.num_inputs() > first) {
     MR_ASSIGN(range, wanted_range(context.input(first), context.input(first + 1), shape));
@@ -106,12 +107,12 @@ Status infer_key_and_counter(InferContext& context) {
 Result<Tensor> stateless_samples(KernelContext& context, Begins begins, Sampled sampled) {
   const Tensor& parameters = context.input(begins == Begins::with_seed ? 2 : 4);
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
-  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
+  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins, shape));
+  MR_ASSIGN(Tensor made, context.allocate(0, shape));
+  if (made.num_elements() == 0) return made;
   const auto whole = shape.dims(), own = parameters.shape().dims();
   if (own.size() > whole.size() || !std::equal(own.rbegin(), own.rend(), whole.rbegin()))
     return invalid("Shape passed in must end with broadcasted shape.");
-  MR_ASSIGN(Tensor made, context.allocate(0, shape));
-  if (made.num_elements() == 0) return made;
   const SampleLoops loops = sample_loops(parameters.dtype(), made.dtype());
   MR_TRY(fill_samples(sampled, loops, parameters, blocks, made, CancelProbe(context)));
   return made;
@@ -140,7 +141,7 @@ Status stateless_gamma_gradient(GradContext& g) {
 
 // The rows in another order, as RandomShuffle has them.
 Result<Tensor> stateless_shuffle(KernelContext& context) {
-  MR_ASSIGN(const PhiloxBlocks blocks, counted(context));
+  MR_ASSIGN(const PhiloxBlocks blocks, counted(context, 1));
   const Tensor& value = context.input(0);
   if (value.shape().is_scalar() || value.shape().dim(0) < 2) return context.take_input(0);
   return shuffled_rows(context, value, blocks);

@@ -155,8 +155,12 @@ Result<Tensor> TensorArray::read(int64_t index, DType dtype) {
                    dtype_name(dtype), ".");
   }
   if (index >= size_) {
-    return invalid("TensorArray ", options_.name, ": Tried to read from index ", index,
-                   " but array size is: ", size_);
+    // An array of gradients may be as old as what it belongs to, which has grown since.
+    if (!options_.is_gradient || index >= kLongest) {
+      return invalid("TensorArray ", options_.name, ": Tried to read from index ", index,
+                     " but array size is: ", size_);
+    }
+    size_ = index + 1;
   }
   if (index >= static_cast<int64_t>(elements_.size())) elements_.resize(index + 1);
   Element& element = elements_[index];

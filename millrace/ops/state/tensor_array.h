@@ -40,6 +40,7 @@ class TensorArray final : public Resource {
   // Errors: INVALID_ARGUMENT for an index past the end of an array that does not grow, an element
   // that was written or read before, a wrong type or shape.
   Status write(int64_t index, Tensor value);
+  // Past the end of an array of gradients there are zeros, with which it grows.
   // Errors: INVALID_ARGUMENT for an index that was not written and whose shape is not known, or
   // that was read and forgotten; for another type than the array's.
   Result<Tensor> read(int64_t index, DType dtype);

@@ -102,6 +102,17 @@ TEST_CASE("gradients that are written twice add up, and those never written are 
   CHECK(*f.read(1) == Tensor::vector<float>({0, 0}));
 }
 
+TEST_CASE("past the end of an array of gradients there are zeros, with which it grows") {
+  Fixture f;
+  f.make(2, {{"element_shape", PartialShape{2}}});
+  CHECK_FALSE(f.read(3).ok());
+  f.handle = *f.run("TensorArrayGradV3", {f.handle, kFlow}, {{"source", "gradients"}});
+  CHECK(*f.read(3) == Tensor::vector<float>({0, 0}));
+  CHECK(*f.run("TensorArraySizeV3", {f.handle, kFlow}) == Tensor::scalar<int32_t>(4));
+  CHECK(f.read(INT32_MAX).status().code() == Code::invalid_argument);
+  CHECK(f.read(-1).status().code() == Code::invalid_argument);
+}
+
 TEST_CASE("what was never written reads as zeros if its shape is known") {
   Fixture f;
   f.make(2);

@@ -90,9 +90,9 @@ Status audio_summary(KernelContext& context, float rate, int64_t max_outputs) {
 
 Status audio_summary_v2(KernelContext& context, int64_t max_outputs) {
   const Tensor& rate = context.input(2);
-  if (!rate.shape().is_scalar())
+  if (rate.num_elements() != 1)
     return invalid("sample_rate must be a scalar, got shape ", rate.shape().to_string());
-  return audio_summary(context, rate.item<float>(), max_outputs);
+  return audio_summary(context, rate.flat<float>()[0], max_outputs);
 }
 
 }  // namespace

@@ -194,6 +194,11 @@ TEST_CASE("a sound is a WAV of 16 bits whose samples are cut off at the ends") {
             "data\x08\x00\x00\x00\x00\x40\x00\x80\xff\x7f\x00\x00"));
   CHECK(f.error("AudioSummaryV2", {text("t"), sound, Tensor::scalar(-1.F)}) ==
         "sample_rate must be in (0, 2^32), got: -1");
+  const Tensor two = Tensor::vector<float>({1, 2});
+  CHECK(f.error("AudioSummaryV2", {text("t"), sound, two}) ==
+        "sample_rate must be a scalar, got shape [2]");
+  CHECK(f.run("AudioSummaryV2", {text("t"), sound, Tensor::vector<float>({8000})}) ==
+        f.run("AudioSummaryV2", {text("t"), sound, Tensor::scalar(8000.F)}));
   CHECK(f.error("AudioSummaryV2", {text("t"), Tensor::scalar(1.F), Tensor::scalar(1.F)}) ==
         "Tensor must be 3-D or 2-D, got: []");
 }

@@ -21,7 +21,8 @@ std::vector<DType> declared(const wire::NodeDef& node) {
     const AttrValue* value = node.attr(name);
     if (const auto* types = value ? value->as_list_of<DType>() : nullptr) return *types;
   }
-  for (const char* name : {"Tout", "out_type", "output_dtype", "output_type", "dtype", "DstT", "T"}) {
+  for (const char* name :
+       {"Tout", "out_type", "output_dtype", "output_type", "dtype", "DstT", "T"}) {
     const AttrValue* value = node.attr(name);
     if (const DType* type = value ? value->as_type() : nullptr) return {*type};
   }

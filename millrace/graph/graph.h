@@ -112,7 +112,7 @@ class Graph {
     std::vector<Endpoint> inputs = {};
     std::vector<NodeId> control_inputs = {};
     Attrs attrs = {};
-    std::string_view device = {};  // requested
+    std::string_view device = {};    // requested
     const OpDef* foreign = nullptr;  // in place of `op`: OpRegistry::foreign
   };
   // Adds a node whose inputs are there already. Type and count attributes that its inputs decide

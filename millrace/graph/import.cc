@@ -206,7 +206,7 @@ class Importer {
   Graph& graph_;
   const wire::GraphDef& def_;
   const bool takes_foreign_;
-  const NodeId first_;  // of the nodes that are added
+  const NodeId first_;                   // of the nodes that are added
   std::optional<ForeignNodes> foreign_;  // once there is one
 };
 

@@ -16,8 +16,8 @@ namespace millrace {
 // The version of the GraphDef format that we read, by TensorFlow's count (a number a day).
 inline constexpr int kGraphDefVersion = 2313;
 
-// Whether nodes of unknown ops may come that ask for a device of some task: a master passes them on,
-// if it isn't itself that task (foreign_nodes.h).
+// Whether nodes of unknown ops may come that ask for a device of some task: a master passes them
+// on, if it isn't itself that task (foreign_nodes.h).
 enum class Foreign : uint8_t { refused, taken };
 
 // Errors, all INVALID_ARGUMENT unless said otherwise and naming the node: an unknown op (NOT_FOUND;

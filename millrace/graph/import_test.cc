@@ -101,11 +101,11 @@ TEST_CASE("an unknown op that is for another task has the types that the graph t
   };
   const std::pair<std::string, AttrValue> power("power", 3);
   // By those who read it, which may be many, of outputs of several types.
-  CHECK(types(def_of({x, warp({"x", "x"}, {power}),
-                      node("y", "Identity", {"w"}, {{"T", DType::i32}}),
-                      node("z", "Identity", {"w:2"}, {{"T", DType::f64}}),
-                      node("v", "Add", {"w:1", "x"}, {{"T", DType::f32}})})) ==
-        "<float<float>int32>float>double");
+  CHECK(
+      types(def_of({x, warp({"x", "x"}, {power}), node("y", "Identity", {"w"}, {{"T", DType::i32}}),
+                    node("z", "Identity", {"w:2"}, {{"T", DType::f64}}),
+                    node("v", "Add", {"w:1", "x"}, {{"T", DType::f32}})})) ==
+      "<float<float>int32>float>double");
   // By its attributes where nobody reads it, or one that isn't known either.
   CHECK(types(def_of({x, warp({"x"}, {power, {"T", DType::f32}})})) == "<float>float");
   CHECK(types(def_of({x, warp({}, {power, {"T", DType::f32}, {"out_type", DType::i64}})})) ==
@@ -120,7 +120,8 @@ TEST_CASE("an unknown op that is for another task has the types that the graph t
   CHECK(types(def_of({x, warp({"x", "^x"}, {power})})) == "<float");
 }
 
-TEST_CASE("an unknown op of which too little is told, or that nobody else is asked for, is refused") {
+TEST_CASE(
+    "an unknown op of which too little is told, or that nobody else is asked for, is refused") {
   const NodeDef x = node("x", "Placeholder", {}, {{"dtype", DType::f32}});
   const auto refused = [](const GraphDef& def, Foreign foreign = Foreign::taken) {
     return refusal(import_graph(def, test_ops(), foreign));

@@ -133,7 +133,7 @@ struct OpDef {
   bool commutative = false;  // the first two inputs may be swapped
   bool foldable = true;      // may run at planning time when all inputs are constant
   bool allows_uninitialized_input = false;  // may see a reference that holds no value yet
-  bool is_foreign = false;   // known by its use in a graph alone: OpRegistry::foreign
+  bool is_foreign = false;  // known by its use in a graph alone: OpRegistry::foreign
   Source source = Source::computed;
   ShapeFact tells = ShapeFact::none;
   ElementsFn elements = nullptr;  // of ops by which programs put shapes together

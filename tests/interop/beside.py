@@ -30,3 +30,5 @@ def quiet():
     # A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
     os.environ.pop("TF_CONFIG", None)
+    # TensorFlow 2 sets it for its own process, and TensorFlow 1 would behave as it in a child.
+    os.environ.pop("TF2_BEHAVIOR", None)

@@ -182,13 +182,52 @@ def errors(target):
     return found
 
 
+def fit(target):
+    """A Keras model that learns which of two numbers is larger; no target: in this process."""
+    tf.set_random_seed(7)
+    keras = tf.keras
+    session = tf.Session(target)
+    keras.backend.set_session(session)
+    hidden = keras.layers.Dense(8, activation="tanh", input_shape=[2])
+    likely = keras.layers.Dense(1, activation="sigmoid")
+    model = keras.Sequential([hidden, keras.layers.BatchNormalization(), likely])
+    model.compile(keras.optimizers.Adam(0.05), "binary_crossentropy", metrics=["accuracy"])
+    pairs = np.random.RandomState(3).rand(200, 2).astype(np.float32)
+    larger = (pairs[:, 0] > pairs[:, 1]).astype(np.float32)
+    learned = model.fit(pairs, larger, batch_size=20, epochs=5, shuffle=False, verbose=0)
+    return {
+        "losses": [float(loss) for loss in learned.history["loss"]],
+        "evaluated": [float(each) for each in model.evaluate(pairs, larger, verbose=0)],
+        "predicted": model.predict(pairs[:3])[:, 0],
+    }
+
+
+def estimate(folder):
+    """A canned estimator, which finds its cluster in TF_CONFIG; its evaluation runs in this process."""
+    columns = [tf.feature_column.numeric_column("x")]
+    optimizer = tf.train.FtrlOptimizer(0.5)
+    config = tf.estimator.RunConfig(folder, tf_random_seed=1)
+    estimator = tf.estimator.LinearRegressor(columns, optimizer=optimizer, config=config)
+
+    def batches():
+        data = tf.data.Dataset.from_tensor_slices(({"x": POINTS}, 3 * POINTS + 2))
+        return data.repeat().batch(9)
+
+    estimator.train(batches, steps=200)
+    found = estimator.evaluate(batches, steps=1)
+    names = ["linear/linear_model/x/weights", "linear/linear_model/bias_weights"]
+    return {
+        "line": [float(estimator.get_variable_value(name)) for name in names],
+        "loss": found["average_loss"],
+        "global_step": found["global_step"],
+        "master": config.master,
+    }
+
+
 def plain(value):
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 if __name__ == "__main__":
-    story = {
-        each.__name__: each
-        for each in (train, train_together, train_and_save, produce, consume, loop, errors)
-    }[sys.argv[1]]
+    story = globals()[sys.argv[1]]
     print(json.dumps(story(**json.loads(sys.argv[2])), default=plain))

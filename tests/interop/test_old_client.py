@@ -3,7 +3,6 @@
 import json
 import pathlib
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -31,9 +30,9 @@ def begin(old_zygote, tmp_path):
     """begin(story, ...) -> a call that waits for what the story gives; it runs in a process of its own."""
     clients = []
 
-    def start(story, **arguments):
+    def start(story, tf_config=(), **arguments):
         log = tmp_path / f"client_{len(clients)}.log"
-        client = old_zygote.run([PROGRAM, story, json.dumps(arguments)], {}, log)
+        client = old_zygote.run([PROGRAM, story, json.dumps(arguments)], dict(tf_config), log)
         clients.append(client)
 
         def result():
@@ -145,6 +144,27 @@ def test_failures_arrive_with_their_class_and_node(three, begin):
         "a file that is not there": ["NotFoundError", "read", 5],
         "after them": 7,
     }
+
+
+def test_a_keras_model_learns_on_a_server_what_it_learns_in_the_client(begin, target):
+    here, there = [call() for call in (begin("fit", target=""), begin("fit", target=target))]
+    for figures in ("losses", "evaluated", "predicted"):
+        assert there[figures] == pytest.approx(here[figures], rel=1e-3), figures
+    assert there["losses"][-1] < 0.5 * there["losses"][0]
+
+
+def test_an_estimator_trains_on_the_servers_of_its_cluster(cluster, begin, tmp_path):
+    two = cluster(ps=1, chief=1)
+    chief = {
+        "cluster": two.spec(),
+        "task": {"type": "chief", "index": 0},
+        "environment": "google",  # where an estimator leaves it to others to start servers
+    }
+    found = begin("estimate", tf_config=chief, folder=str(tmp_path / "model"))()
+    assert found["master"] == two.target("chief")
+    assert found["global_step"] == 200
+    assert found["line"] == pytest.approx([3, 2], abs=0.05)
+    assert found["loss"] < 1e-3
 
 
 def test_the_judge_tries_modules_of_its_time():

@@ -8,10 +8,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def tensorflow(program):
-    """Starts `program`, the one that is running, again beside TensorFlow, unless it is already."""
-    tool = ROOT / "tools" / "tensorflow"
-    found = subprocess.run([tool, "--check"], capture_output=True, text=True)
+def tensorflow(program, old=False):
+    """Starts `program`, the one that is running, again beside TensorFlow, unless it is already.
+
+    `old`: beside TensorFlow 1, under a Python of its time.
+    """
+    command = [str(ROOT / "tools" / "tensorflow"), "--check"] + ["--old"] * old
+    found = subprocess.run(command, capture_output=True, text=True)
     if found.returncode:
         print(f"{program}: {found.stderr.strip()}", file=sys.stderr)
         sys.exit(2)
@@ -27,3 +30,5 @@ def quiet():
     # A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
     os.environ.pop("TF_CONFIG", None)
+    # TensorFlow 2 sets it for its own process, and TensorFlow 1 would behave as it in a child.
+    os.environ.pop("TF2_BEHAVIOR", None)

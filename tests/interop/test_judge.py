@@ -1,5 +1,6 @@
 """The judge of `run_tf_module`, on modules in TensorFlow's shape whose outcome is known."""
 
+import ast
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from tasks import DEADLINE
+from tasks import DEADLINE, ROOT
 
 HERE = pathlib.Path(__file__).parent
 SAMPLES = HERE / "judge" / "samples"
@@ -159,6 +160,13 @@ def test_a_filter_chooses_tests_and_nothing_that_failed_is_exit_code_0():
 def test_something_failed_by_us_is_exit_code_1():
     done = run_judge("--filter", "*dislikes*", SAMPLES / "only_us_sample.py")
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_the_judge_and_what_it_imports_can_be_read_by_the_python_of_tensorflow_1():
+    others = ["run_tf_module", "beside.py", "tasks.py", "tf_zygote.py", "old_client_program.py"]
+    ports = ROOT / "tests" / "support" / "ports.py"
+    for path in [*HERE.glob("judge/*.py"), *(HERE / name for name in others), ports]:
+        ast.parse(path.read_text(), str(path), feature_version=(3, 7))
 
 
 def processes_of_session(leader):

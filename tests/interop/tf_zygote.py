@@ -14,7 +14,12 @@ import signal
 import sys
 import traceback
 
-import tensorflow as tf
+# A parent's TensorFlow 2 leaves it there, and TensorFlow 1 would heed it.
+os.environ.pop("TF2_BEHAVIOR", None)
+
+import tensorflow as tf  # noqa: E402
+
+from judge.processes import exit_code  # noqa: E402
 
 PR_SET_PDEATHSIG = 1
 
@@ -79,7 +84,7 @@ def fork(request):
 
 def poll(pid):
     found, status = os.waitpid(pid, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status) if found else None
+    return exit_code(status) if found else None
 
 
 def main():

@@ -24,8 +24,9 @@ class Crossing {
  public:
   Crossing() : bench_(barrier_ops()), handle_(make({DType::f32, DType::string}).value()) {}
 
-  Result<Value> make(std::vector<DType> types, int capacity = -1) {
-    const std::vector<PartialShape> shapes(types.size(), PartialShape::scalar());
+  Result<Value> make(std::vector<DType> types, int capacity = -1,
+                     const PartialShape& shape = PartialShape::scalar()) {
+    const std::vector<PartialShape> shapes(types.size(), shape);
     MR_ASSIGN(std::vector<Value> outputs,
               bench_.run("Barrier", {},
                          {.name = "b",
@@ -185,6 +186,14 @@ TEST_CASE("a second handle of a barrier must ask for the same, and bounds are re
             .status()
             .message()
             .find("Barrier only accepts capacity=-1.") == 0);
+}
+
+TEST_CASE("a component without a rank is a scalar, and one of which a dim is unknown is refused") {
+  Crossing barrier;
+  CHECK(barrier.make({DType::f32, DType::string}, -1, PartialShape()).ok());
+  CHECK(
+      barrier.make({DType::f32, DType::string}, -1, PartialShape::of_rank(1)).status().message() ==
+      "All of the component shapes must be specified");
 }
 
 }  // namespace

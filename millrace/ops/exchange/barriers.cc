@@ -20,8 +20,12 @@ struct BarrierNode {
     BarrierNode made;
     MR_ASSIGN(made.spec.types, node.attrs.types("component_types"));
     MR_ASSIGN(const std::vector<PartialShape> shapes, node.attrs.shapes("shapes"));
-    for (const PartialShape& shape : shapes)
-      if (const auto known = shape.to_shape()) made.spec.shapes.push_back(*known);
+    // TensorFlow takes a component without a rank for a scalar: a barrier made without shapes is
+    // one of scalars.
+    for (const PartialShape& shape : shapes) {
+      const auto known = shape.has_rank() ? shape.to_shape() : Shape();
+      if (known) made.spec.shapes.push_back(*known);
+    }
     if (made.spec.shapes.size() != made.spec.types.size())
       return invalid("All of the component shapes must be specified");
     MR_ASSIGN(const int64_t capacity, node.attrs.integer("capacity"));

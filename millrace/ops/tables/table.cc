@@ -219,8 +219,8 @@ Result<Shape> Table::lead_of(const Tensor& keys) const {
   // A dense one takes a key, or a vector of them.
   const int64_t count = dims.empty() ? 1 : dims[0];
   if (spec_.kind == TableSpec::Kind::dense && lead.num_elements() != count) {
-    return invalid("Expected ", count, " keys of shape ", spec_.key_shape.to_string(),
-                   " in keys of shape ", keys.shape().to_string());
+    MR_ASSIGN(const Shape expected, joined({&count, 1}, spec_.key_shape));
+    return invalid("Expected key shape ", expected.to_string(), ", got ", keys.shape().to_string());
   }
   return lead;
 }

@@ -158,7 +158,7 @@ TEST_CASE("values may be vectors, and so may the keys of a dense table") {
   CHECK(t.find(table, Tensor::of<int64_t>({1, 2}, {-1, -1}), ids({0, 0})).status().message() ==
         "Using the deleted_key as a table key is not allowed");
   CHECK(t.find(table, ids({1, 2}), ids({0, 0})).status().message() ==
-        "Expected 2 keys of shape [2] in keys of shape [2]");
+        "Expected key shape [2,2], got [2]");
   CHECK(t.find(table, ids({1, 2, 3}), ids({0, 0})).status().message() ==
         "Expected key shape [2] of the table at the end of the keys' shape, got [3]");
 }

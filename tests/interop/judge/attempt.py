@@ -15,8 +15,9 @@ import unittest
 from absl import flags
 
 from judge import module as test_module
+from judge.processes import exit_code, take_output
 from judge.redirect import redirect
-from judge.servers import MillraceServers, TensorFlowServer, take_output
+from judge.servers import MillraceServers, TensorFlowServer
 from judge.verdict import Attempt
 
 
@@ -108,7 +109,7 @@ def _end(pid):
             kill(pid, signal.SIGKILL)
         except ProcessLookupError:  # it has no group yet, or none any more
             pass
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return exit_code(os.waitpid(pid, 0)[1])
 
 
 def _run(trial, name, folder, routes, deaths):

@@ -9,6 +9,9 @@ import sys
 import tempfile
 import traceback
 
+from judge import stand_ins
+from judge.processes import exit_code
+
 _DOC = """\
 Runs TensorFlow's Python test modules with Millrace behind their sessions. Each test has a process of
 its own and fresh servers; a session without a target goes to a Millrace server, servers that a module
@@ -26,6 +29,7 @@ Examples:
   tests/interop/run_tf_module fifo_queue_test.py
   tests/interop/run_tf_module --filter 'FIFOQueueTest.*Close*' --time-limit 20 fifo_queue_test.py
   tests/interop/run_tf_module --v1 fifo_queue_test.py
+  tests/interop/run_tf_module --old checkout-of-1.15/tensorflow/python/client/session_test.py
   tests/interop/run_tf_module --json report.json --jobs 4 checkout/tensorflow/python/client/*_test.py
 
 A file that lies in a checkout of TensorFlow (…/tensorflow/python/…) finds the modules there that the
@@ -61,6 +65,11 @@ def parse(arguments):
         help="with TensorFlow 1's behaviour, for tests that skip without",
     )
     parser.add_argument(
+        "--old",
+        action="store_true",
+        help="with the client of TensorFlow 1.15, which `tools/tensorflow --old` brings",
+    )
+    parser.add_argument(
         "--tensorflow", metavar="FOLDER", help="a checkout: holds tensorflow/python"
     )
     parser.add_argument(
@@ -84,6 +93,7 @@ def parse(arguments):
 
 def run(options):
     """Judges every module, each in a process of its own; returns the exit code."""
+    stand_ins.before_tensorflow()
     import tensorflow  # once: all else is forked from here
 
     if options.v1:
@@ -121,7 +131,8 @@ def run(options):
 
 def _host(path, options, answer):
     """Forks the host of one module; returns its report, or {"reason": why there is none}."""
-    answer.unlink(missing_ok=True)
+    if answer.exists():
+        answer.unlink()
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
@@ -135,7 +146,7 @@ def _host(path, options, answer):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    code = os.waitstatus_to_exitcode(_wait(pid))
+    code = exit_code(_wait(pid))
     if code:
         return {"reason": f"the process that judged it ended with {code}"}
     return json.loads(answer.read_text())
@@ -161,5 +172,5 @@ def _judge(path, options):
         return {"reason": str(error)}
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return report.as_json() | {"interrupted": True}
+        return dict(report.as_json(), interrupted=True)
     return report.as_json()

@@ -11,7 +11,7 @@ import traceback
 
 from judge import attempt, stand_ins, verdict
 from judge import module as test_module
-from judge.servers import take_output
+from judge.processes import exit_code, take_output
 
 _POLL = 0.005  # seconds between looks at the processes under way
 
@@ -34,7 +34,7 @@ def _in_child(work):
     os.close(writer)
     with os.fdopen(reader) as pipe:
         text = pipe.read()
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = exit_code(os.waitpid(pid, 0)[1])
     if not text:
         raise test_module.CannotLoad(f"its process ended while it was imported ({code})")
     answer = json.loads(text)

@@ -5,6 +5,7 @@ import re
 import time
 
 import tasks
+from judge.processes import take_output
 
 _ALONE = {"localhost": ["localhost:0"]}  # names its devices as a session in process does
 
@@ -62,11 +63,15 @@ class CannotServe(Exception):
 class _Millrace:
     def __init__(self, task):
         self._task = task
-        while not (found := re.search(r"^serving \S+ at (\S+)$", task.output(), re.MULTILINE)):
-            if not task.running():
+        self.target = None
+        while not self.target:
+            found = re.search(r"^serving \S+ at (\S+)$", task.output(), re.MULTILINE)
+            if found:
+                self.target = f"grpc://{found[1]}"
+            elif not task.running():
                 raise CannotServe(task.output().strip(), task.exit_code())
-            time.sleep(0.002)
-        self.target = f"grpc://{found[1]}"
+            else:
+                time.sleep(0.002)
 
     def join(self):
         while self._task.running():
@@ -110,11 +115,3 @@ class TensorFlowServer:
         )
         self.target = found and found[1]
         return bool(found)
-
-
-def take_output(log):
-    """Sends what this process prints to a file, and reads nothing any more."""
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    for descriptor in (1, 2):
-        os.dup2(output, descriptor)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

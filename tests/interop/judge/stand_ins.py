@@ -57,10 +57,14 @@ def _portpicker():
     return made
 
 
-def install(checkout):
-    """checkout: the folder that holds TensorFlow's `tensorflow/`, or None."""
+def before_tensorflow():
+    """What TensorFlow itself asks for while it is imported, as its first version did."""
     if importlib.util.find_spec("portpicker") is None:
         sys.modules["portpicker"] = _portpicker()
+
+
+def install(checkout):
+    """checkout: the folder that holds TensorFlow's `tensorflow/`, or None."""
     sys.meta_path.append(_Moved())
     if checkout:
         sys.meta_path.append(_Checkout(checkout))

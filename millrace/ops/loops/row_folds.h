@@ -66,35 +66,6 @@ MR_AVX2 T best_avx2(T start, const T* x, int64_t n) {
   return best_body<Better>(start, x, n);
 }
 
-template <class T>
-MR_BODY double sum_body(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 4;
-  using Few __attribute__((vector_size(kLanes * sizeof(T)))) = T;
-  Vector<double> sums[kVectors] = {};
-  int64_t i = 0;
-  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      Few next;
-      std::memcpy(&next, x + i + v * kLanes, sizeof(next));
-      sums[v] += __builtin_convertvector(next, Vector<double>);
-    }
-  }
-  double sum = 0;
-  for (const Vector<double>& vector : sums)
-    for (int64_t lane = 0; lane < kLanes; ++lane) sum += vector[lane];
-  for (; i < n; ++i) sum += static_cast<double>(x[i]);
-  return sum;
-}
-template <class T>
-double sum_plain(const T* x, int64_t n) {
-  return sum_body(x, n);
-}
-template <class T>
-MR_AVX2 double sum_avx2(const T* x, int64_t n) {
-  return sum_body(x, n);
-}
-
 }  // namespace internal_row_folds
 
 // The best of `start` and n elements, Larger or Smaller. A NaN beats nothing and is beaten by
@@ -110,13 +81,6 @@ T best_of(T start, const T* x, int64_t n) {
     return widest<Fold>(&internal_row_folds::best_plain<Better, T>,
                         &internal_row_folds::best_avx2<Better, T>)(start, x, n);
   }
-}
-
-// The sum of n elements, kept in double.
-template <class T>
-double sum_of(const T* x, int64_t n) {
-  using Fold = double (*)(const T*, int64_t);
-  return widest<Fold>(&internal_row_folds::sum_plain<T>, &internal_row_folds::sum_avx2<T>)(x, n);
 }
 
 }  // namespace millrace::cpu

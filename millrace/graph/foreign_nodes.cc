@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 // An output with a greater number is a lie, or an op whose results nobody could count.
-constexpr int32_t kMostOutputs = 1000;
+constexpr int kMostOutputs = 1000;
 
 bool is_control(std::string_view input) { return input.starts_with('^'); }
 
@@ -62,18 +62,22 @@ ForeignNodes::ForeignNodes(std::span<const wire::NodeDef> nodes, const Graph& th
     : there_(there) {
   for (const wire::NodeDef& node : nodes) by_name_.emplace(to_absl(node.name), &node);
   for (const wire::NodeDef& node : nodes) {
+    const OpDef* const op = there_.ops().find(node.op);
+    std::optional<Types> taken;  // once a foreign node is read
     for (size_t slot = 0; slot < node.inputs.size() && !is_control(node.inputs[slot]); ++slot) {
       const TensorName input = parse_tensor_name(node.inputs[slot]);
       const auto producer = by_name_.find(to_absl(input.node));
-      if (producer == by_name_.end() || !is_foreign(*producer->second)) continue;
-      reads_[to_absl(input.node)].push_back({input.output, &node, slot});
+      if (producer == by_name_.end() || there_.ops().find(producer->second->op) != nullptr)
+        continue;
+      auto& read = read_as_[producer->second];
+      // One too many stands for all of them: nobody can tell what it is.
+      const auto at = static_cast<size_t>(std::clamp(input.output, 0, kMostOutputs));
+      if (read.size() <= at) read.resize(at + 1);
+      if (op == nullptr || read[at]) continue;
+      if (!taken) taken = resolved(*op, op->inputs, node).value_or(Types());
+      if (slot < taken->size()) read[at] = (*taken)[slot];
     }
   }
-}
-
-bool ForeignNodes::is_foreign(const wire::NodeDef& node) const {
-  return there_.ops().find(node.op) == nullptr &&
-         find_function(there_.functions().get(), node.op) == nullptr;
 }
 
 std::optional<ArgType> ForeignNodes::type_of(std::string_view input) const {
@@ -83,18 +87,24 @@ std::optional<ArgType> ForeignNodes::type_of(std::string_view input) const {
     return at < types.size() ? std::optional<ArgType>(types[at]) : std::nullopt;
   };
   const auto found = by_name_.find(to_absl(name.node));
-  if (found == by_name_.end()) {
-    const Node* node = there_.find(name.node);
-    return node ? nth(node->output_types()) : std::nullopt;
+  if (found != by_name_.end()) {
+    const std::optional<Types>& types = outputs_of(*found->second);
+    return types ? nth(*types) : std::nullopt;
   }
-  const wire::NodeDef& producer = *found->second;
-  std::optional<Types> types;
-  if (const OpDef* op = there_.ops().find(producer.op)) {
-    types = resolved(*op, op->outputs, producer);
-  } else if (is_foreign(producer)) {
-    types = outputs_of(producer);
+  const Node* const node = there_.find(name.node);
+  return node ? nth(node->output_types()) : std::nullopt;
+}
+
+const std::optional<ForeignNodes::Types>& ForeignNodes::outputs_of(
+    const wire::NodeDef& node) const {
+  const auto [at, is_new] = outputs_.try_emplace(&node);
+  if (!is_new) return at->second;
+  if (const OpDef* const op = there_.ops().find(node.op)) {
+    at->second = resolved(*op, op->outputs, node);
+  } else if (find_function(there_.functions().get(), node.op) == nullptr) {
+    at->second = told(node);
   }
-  return types ? nth(*types) : std::nullopt;
+  return at->second;
 }
 
 std::optional<ForeignNodes::Types> ForeignNodes::inputs_of(const wire::NodeDef& node) const {
@@ -109,40 +119,25 @@ std::optional<ForeignNodes::Types> ForeignNodes::inputs_of(const wire::NodeDef& 
   return types;
 }
 
-std::optional<ArgType> ForeignNodes::taken_by(const Read& read) const {
-  const OpDef* op = there_.ops().find(read.by->op);
-  if (op == nullptr) return std::nullopt;
-  const std::optional<Types> types = resolved(*op, op->inputs, *read.by);
-  return types && read.slot < types->size() ? std::optional((*types)[read.slot]) : std::nullopt;
-}
-
-std::optional<ForeignNodes::Types> ForeignNodes::outputs_of(const wire::NodeDef& node) const {
+std::optional<ForeignNodes::Types> ForeignNodes::told(const wire::NodeDef& node) const {
   const std::vector<DType> said = declared(node);
-  std::vector<std::optional<ArgType>> known(said.size());
-  const auto reads = reads_.find(to_absl(node.name));
-  if (reads != reads_.end()) {
-    for (const Read& read : reads->second) {
-      if (read.output < 0 || read.output >= kMostOutputs) return std::nullopt;
-      const auto at = static_cast<size_t>(read.output);
-      known.resize(std::max(known.size(), at + 1));
-      if (!known[at]) known[at] = taken_by(read);
-    }
-  }
+  const auto found = read_as_.find(&node);
+  std::vector<std::optional<ArgType>> read;
+  if (found != read_as_.end()) read = found->second;
+  const size_t count = std::max(read.size(), said.size());
+  if (count > kMostOutputs) return std::nullopt;
+  read.resize(count);
   Types types;
-  for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i]) {
-      types.push_back(*known[i]);
-    } else if (i < said.size()) {
-      types.push_back({said[i], false});
-    } else {
-      return std::nullopt;
-    }
+  for (size_t i = 0; i < count; ++i) {
+    if (!read[i] && i >= said.size()) return std::nullopt;
+    types.push_back(read[i] ? *read[i] : ArgType{said[i], false});
   }
   return types;
 }
 
 Result<const OpDef*> ForeignNodes::op_of(const wire::NodeDef& node) const {
-  const std::optional<Types> inputs = inputs_of(node), outputs = outputs_of(node);
+  const std::optional<Types> inputs = inputs_of(node);
+  const std::optional<Types>& outputs = outputs_of(node);
   if (!inputs || !outputs) return nullptr;
   OpDef op{.name = node.op, .doc = "Known by its use in a graph alone.", .stateful = true};
   op.not_differentiable = "nothing is known of it";

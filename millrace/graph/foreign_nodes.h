@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 
 #include "millrace/graph/graph.h"
 #include "millrace/wire/node_def.h"
@@ -21,7 +22,7 @@ bool asks_for_task(const wire::NodeDef& node);
 
 class ForeignNodes {
  public:
-  // Both must outlive this. `there` has the nodes that came before.
+  // Both must outlive this. `there` has the nodes that came before. Costs by how many `nodes` are.
   ForeignNodes(std::span<const wire::NodeDef> nodes, const Graph& there);
 
   // The op of one of the nodes, made up of what is told of its inputs and outputs; valid as long as
@@ -30,23 +31,20 @@ class ForeignNodes {
   Result<const OpDef*> op_of(const wire::NodeDef& node) const;
 
  private:
-  struct Read {
-    int32_t output;
-    const wire::NodeDef* by;
-    size_t slot;
-  };
   using Types = std::vector<ArgType>;
 
-  bool is_foreign(const wire::NodeDef& node) const;
+  // Of the results, also of a node whose op is known; none if nobody can tell.
+  const std::optional<Types>& outputs_of(const wire::NodeDef& node) const;
+  std::optional<Types> told(const wire::NodeDef& node) const;
   std::optional<ArgType> type_of(std::string_view input) const;
   std::optional<Types> inputs_of(const wire::NodeDef& node) const;
-  std::optional<Types> outputs_of(const wire::NodeDef& node) const;
-  // What a node declares to take there; none if its op isn't known either.
-  std::optional<ArgType> taken_by(const Read& read) const;
 
   const Graph& there_;
   absl::flat_hash_map<absl::string_view, const wire::NodeDef*> by_name_;
-  absl::flat_hash_map<absl::string_view, std::vector<Read>> reads_;  // of foreign nodes
+  // By the node, as those declare them who read them and whose ops are known.
+  absl::flat_hash_map<const wire::NodeDef*, std::vector<std::optional<ArgType>>> read_as_;
+  // Each asked for once, however many read it.
+  mutable absl::node_hash_map<const wire::NodeDef*, std::optional<Types>> outputs_;
 };
 
 }  // namespace millrace

@@ -100,7 +100,7 @@ Result<NodeId> Graph::add(NewNode node) {
 Result<NodeId> Graph::add_with_back_edges(NewNode spec) {
   Node node;
   MR_TRY(check_node_name(spec.name));
-  node.op = spec.foreign ? spec.foreign : ops_->find(spec.op);
+  node.op = spec.def ? spec.def : ops_->find(spec.op);
   if (node.op == nullptr) return unknown_op(*ops_, spec.op, spec.name);
   node.name = spec.name;
   node.inputs.assign(spec.inputs.begin(), spec.inputs.end());

@@ -112,8 +112,8 @@ class Graph {
     std::vector<Endpoint> inputs = {};
     std::vector<NodeId> control_inputs = {};
     Attrs attrs = {};
-    std::string_view device = {};    // requested
-    const OpDef* foreign = nullptr;  // in place of `op`: OpRegistry::foreign
+    std::string_view device = {};  // requested
+    const OpDef* def = nullptr;    // in place of `op`: the registry's, by whoever looked it up
   };
   // Adds a node whose inputs are there already. Type and count attributes that its inputs decide
   // may be left out and are filled in. Errors: INVALID_ARGUMENT (unknown op, with suggestions;

@@ -7,6 +7,7 @@
 #include "millrace/graph/foreign_nodes.h"
 #include "millrace/graph/function.h"
 #include "millrace/graph/op_search.h"
+#include "millrace/graph/unknown_ops.h"
 
 namespace millrace {
 namespace {
@@ -43,7 +44,6 @@ class Importer {
     graph_.reserve(graph_.size() + def_.nodes.size());
     for (const wire::NodeDef& node : def_.nodes) {
       Status status = add(node);
-      if (!status.ok() && is_foreign(node)) status = add_foreign(node);
       if (status.ok()) continue;
       // Only a graph that fails is searched for all its unknown ops.
       MR_TRY(search_ops());
@@ -59,39 +59,24 @@ class Importer {
 
   static bool is_control(std::string_view input) { return input.starts_with('^'); }
 
-  // What is for another task and of an op that only that may know.
-  bool is_foreign(const wire::NodeDef& node) const {
-    return takes_foreign_ && graph_.ops().find(node.op) == nullptr &&
-           function_named(node.op) == nullptr && asks_for_task(node);
-  }
-
-  Status add_foreign(const wire::NodeDef& node) {
-    if (!foreign_) foreign_.emplace(def_.nodes, graph_);
-    MR_ASSIGN(const OpDef* const op, foreign_->op_of(node));
-    if (op == nullptr) {
-      return not_found("Op type not registered '", shown(node.op), "', used by '", shown(node.name),
-                       "': nothing that comes with the graph tells what types it takes and gives");
-    }
-    return add(node, op);
-  }
-
-  Status add(const wire::NodeDef& node, const OpDef* foreign = nullptr) {
+  Status add(const wire::NodeDef& node) {
     const auto num_data = std::ranges::find_if(node.inputs, is_control) - node.inputs.begin();
-    Graph::NewNode spec{
-        .name = node.name, .op = node.op, .device = node.device, .foreign = foreign};
+    Graph::NewNode spec{.name = node.name, .op = node.op, .device = node.device};
     spec.inputs.resize(static_cast<size_t>(num_data));
     spec.attrs = Attrs(node.attrs);
-    if (foreign != nullptr) return added(graph_.add_with_back_edges(std::move(spec)), node);
-    if (const wire::FunctionDef* function = function_named(node.op)) {
-      auto call = call_of(*function, spec.attrs);
-      if (!call.ok()) return call.status().with(str_cat("Node '", node.name, "' (", node.op, ")"));
-      spec.op = call->op;
-      spec.attrs = std::move(call->attrs);
+    spec.def = graph_.ops().find(node.op);
+    if (spec.def == nullptr) {
+      if (const wire::FunctionDef* function = find_function(graph_.functions().get(), node.op)) {
+        auto call = call_of(*function, spec.attrs);
+        if (!call.ok())
+          return call.status().with(str_cat("Node '", node.name, "' (", node.op, ")"));
+        spec.op = call->op;
+        spec.attrs = std::move(call->attrs);
+      } else if (is_for_another(node)) {
+        MR_ASSIGN(spec.def, foreign_op(node));
+      }
     }
-    return added(graph_.add_with_back_edges(std::move(spec)), node);
-  }
-
-  Status added(const Result<NodeId>& id, const wire::NodeDef& node) {
+    const Result<NodeId> id = graph_.add_with_back_edges(std::move(spec));
     if (id.ok()) return count_outputs(*id);
     if (id.status().code() != Code::already_exists) return id.status();
     if (graph_.find(node.name)->id >= first_) {
@@ -101,14 +86,25 @@ class Importer {
                    "', which was created by a previous call to Create or Extend in this session.");
   }
 
-  const wire::FunctionDef* function_named(std::string_view op) const {
-    if (!graph_.functions() || graph_.ops().find(op)) return nullptr;
-    return find_function(graph_.functions().get(), op);
+  // Of a node whose op nobody here knows.
+  bool is_for_another(const wire::NodeDef& node) const {
+    return takes_foreign_ && asks_for_task(node);
+  }
+
+  Result<const OpDef*> foreign_op(const wire::NodeDef& node) {
+    if (!foreign_) foreign_.emplace(def_.nodes, graph_);
+    MR_ASSIGN(const OpDef* const op, foreign_->op_of(node));
+    if (op != nullptr) return op;
+    const UnknownOp unknown{node.op, {node.name}};
+    return not_found(
+        unknown_ops_text(graph_.ops(), {&unknown, 1}),
+        ": nothing that comes with the graph tells what types it takes and gives; read "
+        "its results there, or send the graph to a task that has the op");
   }
 
   Status search_ops() const {
     return check_ops(def_.nodes, graph_.functions().get(), graph_.ops(),
-                     [&](const wire::NodeDef& node) { return is_foreign(node); });
+                     [&](const wire::NodeDef& node) { return is_for_another(node); });
   }
 
   // Functions that nodes call are searched for unknown ops now: later is when somebody waits for
@@ -117,7 +113,7 @@ class Importer {
     if (!graph_.functions()) return {};
     const auto calls = [&](const wire::NodeDef& node) {
       const OpDef* op = graph_.ops().find(node.op);
-      return op == nullptr ? !is_foreign(node) : calls_functions(op->role);
+      return op == nullptr || calls_functions(op->role);
     };
     if (std::ranges::none_of(def_.nodes, calls)) return {};
     return search_ops();

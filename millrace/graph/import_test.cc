@@ -153,6 +153,21 @@ TEST_CASE(
   CHECK(more(DType::f32, "w") == "OK");
 }
 
+TEST_CASE("many unknown ops that read each other cost by how many they are") {
+  std::vector<NodeDef> nodes = {placed(node("w", "Warp", {}, {{"T", DType::f32}}), "/job:ps")};
+  NodeDef all = node("all", "Pack", {}, {{"T", DType::f32}, {"N", 20'000}});
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string name = str_cat("v", i);
+    nodes.push_back(placed(node(name, "Warp", {"w", "w"}, {{"T", DType::f32}}), "/job:ps"));
+    all.inputs.push_back(name);
+  }
+  nodes.push_back(std::move(all));
+  const auto graph = import_graph(def_of(std::move(nodes)), test_ops(), Foreign::taken);
+  REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
+  CHECK(graph->size() == 20'002);
+  CHECK((*graph)[1].op == (*graph)[20'000].op);
+}
+
 TEST_CASE("an op that graph rewriting made is refused with how to switch that off") {
   CHECK(refusal(import_graph(def_of({node("a", "_FusedMatMul")}), test_ops()))
             .find("rewrite_options.disable_meta_optimizer") != std::string::npos);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 
+#include "millrace/base/shown.h"
 #include "millrace/op/signature.h"
 
 namespace millrace {
@@ -57,7 +58,8 @@ const OpDef* OpRegistry::find(std::string_view name) const {
 }
 
 Result<const OpDef*> OpRegistry::foreign(OpDef op) const {
-  constexpr size_t kMost = 10'000;
+  constexpr size_t kMostBytes = size_t{1}
+                                << 20;  // of keys: what they tell of takes some times that
   std::string key = op.name;
   for (const auto* args : {&op.inputs, &op.outputs}) {
     key += " (";
@@ -67,10 +69,12 @@ Result<const OpDef*> OpRegistry::foreign(OpDef op) const {
   MutexLock lock(mutex_);
   const auto found = foreign_.find(key);
   if (found != foreign_.end()) return found->second.get();
-  if (foreign_.size() >= kMost) {
-    return error(Code::resource_exhausted, "Op type not registered '", op.name, "', and ", kMost,
-                 " others that graphs have used are not either: start this task again");
+  if (foreign_bytes_ + key.size() > kMostBytes) {
+    return error(Code::resource_exhausted, "Op type not registered '", shown(op.name),
+                 "', and graphs have used too many others that are not: start this task again, or "
+                 "send graphs with such ops to a task that has them");
   }
+  foreign_bytes_ += key.size();
   op.is_foreign = true;
   return foreign_.emplace(std::move(key), std::make_unique<OpDef>(std::move(op)))
       .first->second.get();

@@ -36,7 +36,7 @@ class OpRegistry {
   const OpDef* find(std::string_view name) const;
   // An op that only other tasks know, as a graph uses it: `op` has its name, and arguments of fixed
   // types. Equal ones are one. `find` does not know it. Any thread. The pointer stays valid as long
-  // as the registry. Errors: RESOURCE_EXHAUSTED for one too many: graphs make them.
+  // as the registry, so that graphs could fill the memory. Errors: RESOURCE_EXHAUSTED for too many.
   Result<const OpDef*> foreign(OpDef op) const;
   // All ops in order of names.
   std::vector<const OpDef*> all() const;
@@ -51,6 +51,7 @@ class OpRegistry {
   VariantTypes variants_;
   mutable Mutex mutex_;
   mutable Ops foreign_ MR_GUARDED_BY(mutex_);  // by all that tells them apart
+  mutable size_t foreign_bytes_ MR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millrace

@@ -61,6 +61,31 @@ TEST_CASE("a type of variants is found by its name, and registered once") {
   CHECK(types.find("box")->plural == "boxes");
 }
 
+TEST_CASE("ops that only others know are kept once for each use, and not without end") {
+  OpRegistry ops;
+  const auto foreign = [&](std::string name, size_t inputs, bool is_ref = false) {
+    OpDef op{.name = std::move(name)};
+    op.inputs.assign(inputs, {.name = "x", .dtype = DType::f32});
+    for (ArgDef& input : op.inputs) input.is_ref = is_ref;
+    return ops.foreign(std::move(op));
+  };
+  const OpDef* warp = *foreign("Warp", 2);
+  CHECK(warp->is_foreign);
+  CHECK(*foreign("Warp", 2) == warp);
+  CHECK(*foreign("Warp", 3) != warp);
+  CHECK(*foreign("Warp", 2, true) != warp);
+  CHECK(*foreign("Weft", 2) != warp);
+  CHECK(ops.find("Warp") == nullptr);
+  for (const auto& [name, inputs] : {std::pair<std::string, size_t>(std::string(2 << 20, 'w'), 0),
+                                     std::pair<std::string, size_t>("Long", 200'000)}) {
+    const Result<const OpDef*> refused = foreign(name, inputs);
+    REQUIRE(refused.status().code() == Code::resource_exhausted);
+    CHECK(refused.status().message().starts_with("Op type not registered '" + name.substr(0, 4)));
+    CHECK(refused.status().message().size() < 500);
+  }
+  CHECK(*foreign("Warp", 2) == warp);
+}
+
 TEST_CASE("an unknown name is answered with the known ones close to it") {
   OpRegistry ops;
   for (const char* name : {"MatMul", "Mul", "Multinomial", "Max"})

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "millrace/graph/unknown_ops.h"
+
 namespace millrace {
 namespace {
 
@@ -77,8 +79,10 @@ class Joining {
     if (node.op->cpu) return Support::cpu;
     if (names_remote_task(requested)) return Support::any_type;
     if (node.op->is_foreign) {
-      return not_found("Op type not registered '", node.op->name, "', used by '", node.name,
-                       "'\n\t [[{{node ", node.name, "}}]]");
+      const UnknownOp unknown{node.op->name, {node.name}};
+      return not_found(unknown_ops_text(graph_.ops(), {&unknown, 1}),
+                       ". Ask for the device of a task that has it\n\t [[{{node ", node.name,
+                       "}}]]");
     }
     return invalid("No OpKernel was registered to support Op '", node.op->name, "' used by {{node ",
                    node.name,

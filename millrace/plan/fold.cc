@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 #include "millrace/graph/shapes.h"
 #include "millrace/op/kernel.h"
@@ -70,9 +71,10 @@ class Folder {
   void look_at_shapes(const std::vector<NodeId>& order) {
     const auto asks = [](const Node& node) { return node.op->tells != ShapeFact::none; };
     if (std::ranges::none_of(graph_.nodes(), asks)) return;
-    ShapeTable& shapes = shapes_.emplace();
+    ShapeTable shapes;
     // Shapes that contradict each other are told when the step runs.
-    if (!shapes.extend(graph_).ok()) shapes_.reset();
+    if (!shapes.extend(graph_).ok()) return;
+    shapes_ = std::move(shapes);
     may_be_dead_.resize(graph_.size());
     for (const NodeId id : order) {
       const Node& node = graph_[id];
@@ -96,6 +98,8 @@ class Folder {
     std::vector<const Tensor*> inputs;
     for (const Endpoint& input : node.inputs) inputs.push_back(value_of(input));
     if (std::ranges::find(inputs, nullptr) != inputs.end()) return take_what_is_told(node);
+    std::optional<std::vector<NodeId>> waits = waits_for(node);
+    if (!waits) return;
     const std::optional<int64_t> bytes = result_bytes(node, inputs);
     if (!bytes || *bytes > options_.max_result_bytes) return;
     if (total_bytes_ + *bytes > options_.max_total_bytes) return;
@@ -105,33 +109,41 @@ class Folder {
     for (size_t i = 0; i < outputs.size(); ++i) {
       values_.emplace(Endpoint{node.id, static_cast<int32_t>(i)}, std::move(outputs[i]));
     }
-    remember_waits(node);
+    keep_waits(node, *std::move(waits));
   }
 
   // A node whose inputs' shapes tell what it makes of them. Where a branch or a loop decides
   // whether it runs, so must what it makes.
   void take_what_is_told(const Node& node) {
     if (!shapes_ || !may_be_told(node) || may_be_dead_[node.id]) return;
+    std::optional<std::vector<NodeId>> waits = waits_for(node);
+    if (!waits) return;
     std::optional<Tensor> told = shapes_->constant(graph_, {node.id, 0});
     if (!told) return;
     values_.emplace(Endpoint{node.id, 0}, *std::move(told));
-    remember_waits(node);
+    keep_waits(node, *std::move(waits));
   }
 
-  // What ran before a folded node still runs, and before those who read it.
-  void remember_waits(const Node& node) {
+  // What ran before a node that is to be folded still runs, and before those who read it. None if
+  // that is so much that it would weigh more than the node.
+  std::optional<std::vector<NodeId>> waits_for(const Node& node) const {
+    constexpr size_t kMost = 16;
     std::vector<NodeId> waits;
+    const auto add = [&](NodeId before) {
+      if (std::ranges::find(waits, before) == waits.end()) waits.push_back(before);
+    };
     for (const Endpoint& input : node.inputs) {
       if (is_folded(input.node)) {
-        std::ranges::copy(waits_of(input.node), std::back_inserter(waits));
+        std::ranges::for_each(waits_of(input.node), add);
       } else if (free_constant(graph_[input.node]) == nullptr) {
-        waits.push_back(input.node);
+        add(input.node);
       }
+      if (waits.size() > kMost) return std::nullopt;
     }
-    if (waits.empty()) return;
-    std::ranges::sort(waits);
-    waits.erase(std::ranges::unique(waits).begin(), waits.end());
-    waits_.emplace(node.id, std::move(waits));
+    return waits;
+  }
+  void keep_waits(const Node& node, std::vector<NodeId> waits) {
+    if (!waits.empty()) waits_.emplace(node.id, std::move(waits));
   }
   std::span<const NodeId> waits_of(NodeId folded) const {
     const auto found = waits_.find(folded);
@@ -209,10 +221,9 @@ class Folder {
     }
     if (!has_changed) return {};
     // Who reads a node waits for it anyway.
-    std::erase_if(controls, [&](NodeId before) {
-      return std::ranges::any_of(graph_[id].inputs,
-                                 [&](Endpoint input) { return input.node == before; });
-    });
+    absl::flat_hash_set<NodeId> read;
+    for (const Endpoint& input : graph_[id].inputs) read.insert(input.node);
+    std::erase_if(controls, [&](NodeId before) { return read.contains(before); });
     graph_.set_control_inputs(id, std::move(controls));
     return {};
   }

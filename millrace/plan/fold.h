@@ -3,7 +3,8 @@
 //
 // So is what shapes tell: Shape, Size and Rank of a shape that is known, and what programs put
 // together of them. Nobody's order changes by that: those who read such a constant wait for what
-// its node waited for.
+// its node waited for. A variable has the shape that it declares, as for TensorFlow, whatever was
+// assigned to it without a check.
 //
 // Runs the kernels of nodes whose inputs are all Const (or folded before), outside of any step:
 // such ops are `foldable` and not `stateful`, so they need no device, rendezvous or resources. A

@@ -39,7 +39,7 @@ def flat_story(m, op):
         given |= {"block_length": int64(m, m.rng.integers(0 if m.one_in(8) else 1, 4))}
     told = {}
     if op.endswith(("V2", "V3", "V4")) and not op.startswith("Legacy"):
-        given["num_parallel_calls"] = int64(m, m.choice([1, -1, 0 if m.one_in(4) else 1]))
+        given["num_parallel_calls"] = int64(m, m.choice([1, 2, -1, 0 if m.one_in(4) else 3]))
     if op.endswith("ParallelInterleaveDataset"):
         given["sloppy"] = flag(m, False)
     elif op.endswith(("V3", "V4", "DatasetV2")) and op != "ParallelInterleaveDatasetV2":

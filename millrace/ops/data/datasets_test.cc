@@ -369,6 +369,25 @@ TEST_CASE("a function whose dataset calls it again fails instead of filling the 
   CHECK(made.get(made.iterator(dataset)).find("calls it again") != std::string::npos);
 }
 
+TEST_CASE("no more datasets are asked at once than take turns") {
+  Pipeline made;
+  made.functions->add(
+      "some", {DType::i64}, {DType::variant},
+      [&](const std::vector<Tensor>&) -> Result<Element> { return Element{made.range(2)}; });
+  const Attrs attrs = calling("some", Pipeline::outputs({DType::i64}));
+  const auto inputs = [&](int64_t cycle, int64_t calls) {
+    return std::vector<Tensor>{made.range(2), number(cycle), number(1), number(calls)};
+  };
+  const auto refused = [&](int64_t cycle, int64_t calls) {
+    return made.status_of("ParallelInterleaveDatasetV2", inputs(cycle, calls), attrs).message();
+  };
+  CHECK(made.all(made.derive("ParallelInterleaveDatasetV2", inputs(2, 2), attrs)) == "0 0 1 1");
+  CHECK(made.all(made.derive("ParallelInterleaveDatasetV2", inputs(2, -1), attrs)) == "0 0 1 1");
+  CHECK(made.all(made.derive("ParallelInterleaveDatasetV2", inputs(-1, 1), attrs)) == "0 1 0 1");
+  CHECK(refused(2, 3).find("must less than or equal to cycle_length: 3 are more") == 19);
+  CHECK(refused(2, 0) == "num_parallel_calls must be greater than zero.");
+}
+
 TEST_CASE("what is no dataset, or one of another task, is refused") {
   Pipeline made;
   CHECK(made.status_of("TakeDataset", {Tensor::scalar(Variant()), number(1)}).message() ==

@@ -191,14 +191,24 @@ constexpr int64_t kAheadByDefault = 2, kMostAhead = 1024;
 struct TurnSlots {
   int cycle, block;
   int ahead = -1;  // elements to make ahead; -1: not said
+  int calls = -1;  // how many at once; -1: not said
   bool is_parallel = false;
 };
 
 Result<Turns> turns_of(const DatasetInputs& inputs, int num_inputs, const TurnSlots& slots) {
   Turns turns;
   MR_ASSIGN(int64_t cycle, inputs.scalar<int64_t>(num_inputs - slots.cycle, "cycle_length"));
-  if (cycle == -1) cycle = kAutoCycle;
+  int64_t calls = -1;
+  if (slots.calls >= 0) {
+    MR_ASSIGN(calls, inputs.scalar<int64_t>(num_inputs - slots.calls, "num_parallel_calls"));
+  }
+  if (calls == 0 || calls < -1) return invalid("num_parallel_calls must be greater than zero.");
+  if (cycle == -1) cycle = calls == -1 ? kAutoCycle : calls;
   if (cycle <= 0) return invalid("cycle_length must be greater than zero.");
+  if (calls > cycle) {
+    return invalid("num_parallel_calls must less than or equal to cycle_length: ", calls,
+                   " are more than ", cycle);
+  }
   MR_ASSIGN(turns.block, inputs.scalar<int64_t>(num_inputs - slots.block, "block_length"));
   if (turns.block <= 0) return invalid("block_length must be greater than zero.");
   turns.cycle = static_cast<size_t>(cycle);
@@ -247,18 +257,19 @@ Status register_dataset_flat_maps(OpRegistry& ops) {
       "The elements of the datasets that f gives; cycle_length of them take turns of block_length.",
       turns, function, interleave_of({.cycle = 2, .block = 1}))));
   const std::string doc = "InterleaveDataset whose datasets are walked along ahead of their turns.";
-  MR_TRY(
-      ops.add(dataset_op("ParallelInterleaveDatasetV2", doc, turns + ", num_parallel_calls: int64",
-                         function + ", sloppy: bool = false",
-                         interleave_of({.cycle = 3, .block = 2, .is_parallel = true}))));
-  MR_TRY(ops.add(dataset_op("ParallelInterleaveDatasetV3", doc,
-                            turns + ", num_parallel_calls: int64", deterministic + function,
-                            interleave_of({.cycle = 3, .block = 2, .is_parallel = true}))));
-  const std::string buffers = ", buffer_output_elements: int64, prefetch_input_elements: int64";
   MR_TRY(ops.add(
-      dataset_op("ParallelInterleaveDatasetV4", doc,
-                 turns + buffers + ", num_parallel_calls: int64", deterministic + function,
-                 interleave_of({.cycle = 5, .block = 4, .ahead = 3, .is_parallel = true}))));
+      dataset_op("ParallelInterleaveDatasetV2", doc, turns + ", num_parallel_calls: int64",
+                 function + ", sloppy: bool = false",
+                 interleave_of({.cycle = 3, .block = 2, .calls = 1, .is_parallel = true}))));
+  MR_TRY(ops.add(
+      dataset_op("ParallelInterleaveDatasetV3", doc, turns + ", num_parallel_calls: int64",
+                 deterministic + function,
+                 interleave_of({.cycle = 3, .block = 2, .calls = 1, .is_parallel = true}))));
+  const std::string buffers = ", buffer_output_elements: int64, prefetch_input_elements: int64";
+  MR_TRY(ops.add(dataset_op(
+      "ParallelInterleaveDatasetV4", doc, turns + buffers + ", num_parallel_calls: int64",
+      deterministic + function,
+      interleave_of({.cycle = 5, .block = 4, .ahead = 3, .calls = 1, .is_parallel = true}))));
   MR_TRY(ops.add(dataset_op(
       "LegacyParallelInterleaveDatasetV2", doc, turns + buffers, deterministic + function,
       interleave_of({.cycle = 4, .block = 3, .ahead = 2, .is_parallel = true}))));

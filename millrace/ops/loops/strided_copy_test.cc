@@ -2,12 +2,16 @@
 // thread and by several.
 #include "millrace/ops/loops/strided_copy.h"
 
+#include <algorithm>
+#include <complex>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "millrace/base/thread_pool.h"
+#include "millrace/ops/loops/fill.h"
 
 namespace millrace {
 namespace {
@@ -92,6 +96,23 @@ TEST_CASE("rows that end in the middle of a word are copied to their last byte a
     }
     CHECK(wrong == 0);
   }
+}
+
+template <class T>
+void check_filled(const T& value) {
+  for (const int64_t count : {0, 1, 31, 32, 33, 100, 8191, 8192, 8193, 40000}) {
+    std::vector<T> made(static_cast<size_t>(count) + 1);
+    cpu::fill_elements(made.data(), count, value);
+    CHECK(std::count(made.begin(), made.end(), value) == count);
+    CHECK(made.back() == T());
+  }
+}
+
+TEST_CASE("a value fills as many elements as it is asked to, of any size") {
+  check_filled<uint8_t>(3);
+  check_filled<float>(1.5f);
+  check_filled<std::complex<double>>({1, 2});
+  check_filled<std::string>("long enough to have a place of its own");
 }
 
 TEST_CASE("a copy that nobody wants any more ends") {

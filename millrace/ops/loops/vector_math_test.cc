@@ -119,6 +119,40 @@ TEST_CASE("an element's result does not depend on its place, nor on its neighbou
   }
 }
 
+template <class T>
+void compare_exponentials(DType dtype, Instructions has, double most_units) {
+  const ExponentialsLoop loop = exponentials_loop(dtype, has);
+  REQUIRE(bool(loop));
+  for (const int64_t n : {0, 1, 3, 8, 15, 16, 17, 100, 511, 512, 513, 5000}) {
+    std::vector<T> x(static_cast<size_t>(n)), y(x.size() + 1, T(7));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i % 37) / T(4) - T(3);
+    const double sum = loop(x.data(), 6.25, y.data(), n);
+    double exact = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double each = std::exp(static_cast<double>(x[i]) - 6.25);
+      CHECK(distance(each, y[i]) <= most_units);
+      exact += each;
+    }
+    CHECK(sum == doctest::Approx(exact).epsilon(1e-6));
+    CHECK(y.back() == T(7));
+    // In place, too.
+    CHECK(loop(x.data(), 6.25, x.data(), n) == sum);
+    y.pop_back();
+    CHECK(x == y);
+  }
+}
+
+TEST_CASE("exponentials of a row, less a number, come with their sum") {
+  for (const Instructions has : kWide) {
+    if (has > instructions()) continue;
+    compare_exponentials<float>(DType::f32, has, 4.1);
+    compare_exponentials<double>(DType::f64, has, 6);
+    const float bad[] = {1, std::numeric_limits<float>::quiet_NaN(), 2};
+    float made[3];
+    CHECK(std::isnan(exponentials_loop(DType::f32, has)(bad, 2, made, 3)));
+  }
+}
+
 TEST_CASE("powers and angles take one value for all on either side, also in place") {
   for (const Instructions has : kWide) {
     if (has > instructions()) continue;

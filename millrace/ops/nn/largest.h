@@ -24,8 +24,7 @@ MR_BODY void find_in_window(const PoolShape& pool, const Patch& window, const T*
 }
 
 // For each output of row `row`: its value, and the pixel where it was found, the first of equals;
-// -1 for an empty window. `values` and `pixels` have room for a row of outputs; nobody asks for
-// values that are null.
+// -1 for an empty window. `values` and `pixels` have room for a row of outputs.
 template <class T>
 void find_row(const PoolShape& pool, const T* image, int64_t row, T* values, int32_t* pixels) {
   const int64_t channels = pool.channels;
@@ -42,7 +41,7 @@ void find_row(const PoolShape& pool, const T* image, int64_t row, T* values, int
         Lanes<T, kLanes> largest;
         typename Lanes<T, kLanes>::Places places;
         find_in_window(pool, window, image, c, largest, places);
-        if (values != nullptr) largest.store(values + ox * channels + c);
+        largest.store(values + ox * channels + c);
         places.store(where + c);
       });
     }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "millrace/op/infer.h"
+#include "millrace/ops/data/cache_files.h"
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
 #include "millrace/ops/state/resource_access.h"
@@ -82,12 +83,23 @@ class CacheDataset final : public DerivedDataset {
   const std::shared_ptr<Memory> memory_;
 };
 
+class FileCacheDataset final : public DerivedDataset {
+ public:
+  FileCacheDataset(DatasetPtr input, std::string name)
+      : DerivedDataset(std::move(input)), name_(std::move(name)) {}
+  Result<IteratorPtr> iterate(const HostPtr& host) const override {
+    return walk_by_files(input_, host, name_);
+  }
+
+ private:
+  const std::string name_;
+};
+
 Result<DatasetPtr> make_cache(DatasetInputs& inputs) {
   MR_ASSIGN(DatasetPtr input, inputs.dataset());
-  MR_ASSIGN(const std::string name, inputs.scalar<std::string>(1, "filename"));
+  MR_ASSIGN(std::string name, inputs.scalar<std::string>(1, "filename"));
   if (!name.empty())
-    return unimplemented("a cache in the file '", name,
-                         "': caches are kept in memory here; give no filename");
+    return DatasetPtr(std::make_shared<FileCacheDataset>(std::move(input), std::move(name)));
   return DatasetPtr(std::make_shared<CacheDataset>(std::move(input)));
 }
 
@@ -106,9 +118,10 @@ Status anonymous_memory(KernelContext& context) {
 
 Status register_dataset_caches(OpRegistry& ops) {
   const std::string inputs = "input_dataset: variant, filename: string";
-  MR_TRY(ops.add(dataset_op(
-      "CacheDataset", "The elements of the first walk, kept in memory for those that follow it.",
-      inputs, kOutputs, make_cache)));
+  MR_TRY(ops.add(dataset_op("CacheDataset",
+                            "The elements of the first walk, kept for those that follow it: in "
+                            "memory, or in files that begin with `filename`.",
+                            inputs, kOutputs, make_cache)));
   MR_TRY(ops.add(dataset_op("CacheDatasetV2",
                             "CacheDataset; what the handle names lives with the dataset here.",
                             inputs + ", cache: resource", kOutputs, make_cache, Kind::source)));

@@ -38,12 +38,58 @@ std::string said_by(Files& files, const std::string& lockfile) {
 
 }  // namespace
 
+Result<std::shared_ptr<LeftCaches>> LeftCaches::of(ResourceStore& resources) {
+  return resources.find_or_create<LeftCaches>(
+      "", "_left_caches",
+      []() -> Result<std::shared_ptr<LeftCaches>> { return std::make_shared<LeftCaches>(); });
+}
+
+void LeftCaches::leave(const std::string& name) {
+  MutexLock lock(mutex_);
+  ++left_[name].count;
+}
+
+void LeftCaches::gone(const std::string& name) {
+  std::vector<std::shared_ptr<Waker>> waiting;
+  {
+    MutexLock lock(mutex_);
+    const auto found = left_.find(name);
+    if (--found->second.count > 0) return;
+    waiting = std::move(found->second.waiting);
+    left_.erase(found);
+  }
+  for (const auto& waker : waiting) waker->wake();
+}
+
+bool LeftCaches::is_going(const std::string& name, const std::shared_ptr<Waker>& waker) {
+  MutexLock lock(mutex_);
+  const auto found = left_.find(name);
+  if (found == left_.end()) return false;
+  found->second.waiting.push_back(waker);
+  return true;
+}
+
+std::string LeftCaches::description() const {
+  MutexLock lock(mutex_);
+  return str_cat(left_.size(), " caches in files that are being taken away");
+}
+
 CacheFiles::CacheFiles(Files& files, Random& random, std::string name,
-                       Dataset::Components components)
-    : files_(files), random_(random), name_(std::move(name)), components_(std::move(components)) {}
+                       Dataset::Components components, std::shared_ptr<LeftCaches> left)
+    : files_(files),
+      random_(random),
+      name_(std::move(name)),
+      components_(std::move(components)),
+      left_(std::move(left)) {}
 
 CacheFiles::~CacheFiles() {
   if (is_locked_) discard();
+  if (is_left_) left_->gone(name_);
+}
+
+void CacheFiles::leave() {
+  left_->leave(name_);
+  is_left_ = true;
 }
 
 std::string CacheFiles::key(int64_t element, size_t component) const {

@@ -8,15 +8,41 @@
 // One thread at a time; all calls wait for the disk, and so does going out of scope.
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "millrace/io/bundle_reader.h"
+#include "millrace/op/resource.h"
 #include "millrace/ops/data/dataset.h"
 
 namespace millrace::data {
+
+// Caches whose walks have ended and whose files are still to be taken away: who begins such a cache
+// anew waits for that, and is not told that somebody writes it. One for each device. Thread-safe.
+class LeftCaches final : public Resource {
+ public:
+  static constexpr std::string_view kTypeName = "millrace::data::LeftCaches";
+  static Result<std::shared_ptr<LeftCaches>> of(ResourceStore& resources);
+
+  void leave(const std::string& name);
+  void gone(const std::string& name);
+  // Whether `name` was left and is not gone: then the waker is told.
+  bool is_going(const std::string& name, const std::shared_ptr<Waker>& waker);
+
+  std::string description() const override;
+
+ private:
+  struct Left {
+    int count = 0;
+    std::vector<std::shared_ptr<Waker>> waiting;
+  };
+  mutable Mutex mutex_;
+  std::map<std::string, Left> left_ MR_GUARDED_BY(mutex_);
+};
 
 class CacheFiles {
  public:
@@ -24,9 +50,13 @@ class CacheFiles {
   static constexpr int64_t kMostElements = 10'000'000;
 
   // `files` and `random` outlive this.
-  CacheFiles(Files& files, Random& random, std::string name, Dataset::Components components);
+  CacheFiles(Files& files, Random& random, std::string name, Dataset::Components components,
+             std::shared_ptr<LeftCaches> left);
   // Takes away what was written if that is no whole cache.
   ~CacheFiles();
+
+  // This will go out of scope as soon as the disk is done with it. Any thread, once.
+  void leave();
 
   // Looks whether the cache is there, and if not makes sure that nobody else writes it. May be
   // called again if it fails. Errors: ALREADY_EXISTS if somebody does, or left parts of it behind;
@@ -60,6 +90,8 @@ class CacheFiles {
   Random& random_;
   const std::string name_;
   const Dataset::Components components_;
+  const std::shared_ptr<LeftCaches> left_;
+  std::atomic<bool> is_left_{false};
   bool is_locked_ = false;  // by this
   size_t parts_ = 0;        // that were begun
   int64_t next_ = 0;        // element to write or to read
@@ -68,6 +100,7 @@ class CacheFiles {
 
 // A walk along the elements of `input`, or along its cache in `name` once that is there.
 // Errors: FAILED_PRECONDITION if the task has no files.
-Result<IteratorPtr> walk_by_files(DatasetPtr input, const HostPtr& host, const std::string& name);
+Result<IteratorPtr> walk_by_files(DatasetPtr input, const HostPtr& host, const std::string& name,
+                                  std::shared_ptr<LeftCaches> left);
 
 }  // namespace millrace::data

@@ -69,6 +69,34 @@ TEST_CASE("a walk that stops early leaves no cache") {
   CHECK(made.all(made.cache(made.range(2))) == "0 1");
 }
 
+TEST_CASE("who begins a cache anew waits until what was left of it is taken away") {
+  testing::HandPool disk;
+  Cached made;
+  made.bench->step().blocking = &disk;
+  const Tensor first = made.iterator(made.cache(made.range(3)));
+  auto running = made.next(first);
+  CHECK(disk.run_one());
+  made.pool.run_all();
+  REQUIRE(running->is_done());
+  made.leave(first);
+  const Tensor second = made.iterator(made.cache(made.range(3)));
+  running = made.next(second);
+  made.pool.run_all();
+  CHECK(made.names() == "foo_0.lockfile ");
+  CHECK(disk.run_one());  // what was left is gone
+  CHECK(made.names().empty());
+  made.pool.run_all();
+  CHECK(disk.run_one());  // and the new walk begins
+  made.pool.run_all();
+  REQUIRE(running->is_done());
+  const auto outputs = running->outputs();
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].tensor.item<int64_t>() == 0);
+  running.reset();
+  made.leave(second);
+  disk.run_all();
+}
+
 TEST_CASE("only one walk at a time writes a cache") {
   Cached made;
   const Tensor first = made.iterator(made.cache(made.range(3)));

@@ -69,14 +69,17 @@ class DiskWork {
 
 class CachedWalk final : public DatasetIterator {
  public:
-  CachedWalk(DatasetPtr input, HostPtr host, std::shared_ptr<CacheFiles> files, std::string name)
+  CachedWalk(DatasetPtr input, HostPtr host, std::shared_ptr<CacheFiles> files, std::string name,
+             std::shared_ptr<LeftCaches> left)
       : input_(std::move(input)),
         host_(std::move(host)),
         name_(std::move(name)),
+        left_(std::move(left)),
         disk_(host_->machine().blocking),
         files_(std::move(files)) {}
   // What takes away an unfinished cache waits for the disk.
   ~CachedWalk() override {
+    files_->leave();
     if (Runner* const blocking = host_->machine().blocking)
       blocking->post([files = std::move(files_)] {});
   }
@@ -92,6 +95,7 @@ class CachedWalk final : public DatasetIterator {
       if (!failed_.ok()) return failed_;
       switch (stage_) {
         case Stage::beginning:
+          if (left_->is_going(name_, pull.waker)) return Next::pending;
           disk_.start([files = files_] { return files->begin(); });
           break;
         case Stage::writing: {
@@ -184,6 +188,7 @@ class CachedWalk final : public DatasetIterator {
   const DatasetPtr input_;
   const HostPtr host_;
   const std::string name_;
+  const std::shared_ptr<LeftCaches> left_;
   DiskWork disk_;
   Stage stage_ = Stage::beginning;
   Status failed_;  // for good
@@ -199,13 +204,15 @@ class CachedWalk final : public DatasetIterator {
 
 }  // namespace
 
-Result<IteratorPtr> walk_by_files(DatasetPtr input, const HostPtr& host, const std::string& name) {
+Result<IteratorPtr> walk_by_files(DatasetPtr input, const HostPtr& host, const std::string& name,
+                                  std::shared_ptr<LeftCaches> left) {
   const IterationHost::Machine& machine = host->machine();
   if (machine.files == nullptr || machine.random == nullptr)
     return failed_precondition("a cache in the file '", name, "' needs a task that has files");
-  auto files =
-      std::make_shared<CacheFiles>(*machine.files, *machine.random, name, input->components());
-  return IteratorPtr(std::make_unique<CachedWalk>(std::move(input), host, std::move(files), name));
+  auto files = std::make_shared<CacheFiles>(*machine.files, *machine.random, name,
+                                            input->components(), left);
+  return IteratorPtr(std::make_unique<CachedWalk>(std::move(input), host, std::move(files), name,
+                                                  std::move(left)));
 }
 
 }  // namespace millrace::data

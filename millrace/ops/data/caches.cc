@@ -85,21 +85,25 @@ class CacheDataset final : public DerivedDataset {
 
 class FileCacheDataset final : public DerivedDataset {
  public:
-  FileCacheDataset(DatasetPtr input, std::string name)
-      : DerivedDataset(std::move(input)), name_(std::move(name)) {}
+  FileCacheDataset(DatasetPtr input, std::string name, std::shared_ptr<LeftCaches> left)
+      : DerivedDataset(std::move(input)), name_(std::move(name)), left_(std::move(left)) {}
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
-    return walk_by_files(input_, host, name_);
+    return walk_by_files(input_, host, name_, left_);
   }
 
  private:
   const std::string name_;
+  const std::shared_ptr<LeftCaches> left_;
 };
 
 Result<DatasetPtr> make_cache(DatasetInputs& inputs) {
   MR_ASSIGN(DatasetPtr input, inputs.dataset());
   MR_ASSIGN(std::string name, inputs.scalar<std::string>(1, "filename"));
-  if (!name.empty())
-    return DatasetPtr(std::make_shared<FileCacheDataset>(std::move(input), std::move(name)));
+  if (!name.empty()) {
+    MR_ASSIGN(auto left, LeftCaches::of(*inputs.context().step().device->resources));
+    return DatasetPtr(
+        std::make_shared<FileCacheDataset>(std::move(input), std::move(name), std::move(left)));
+  }
   return DatasetPtr(std::make_shared<CacheDataset>(std::move(input)));
 }
 

@@ -1,4 +1,4 @@
-// The walk of cache_files.h: it writes what it is given, or gives what is written.
+// Part of cache_files.h: the walk, which writes what it is given, or gives what is written.
 #include <utility>
 
 #include "absl/functional/any_invocable.h"

@@ -32,6 +32,8 @@ Status register_dataset_maps(OpRegistry& ops);
 Status register_dataset_flat_maps(OpRegistry& ops);
 // TextLine, TFRecord, FixedLengthRecord: records of files.
 Status register_dataset_files(OpRegistry& ops);
+// CSV: rows of files.
+Status register_dataset_csv_files(OpRegistry& ops);
 // Scan, GroupByWindow.
 Status register_dataset_scans(OpRegistry& ops);
 // ReduceDataset, GetElementAtIndex, DatasetToSingleElement.

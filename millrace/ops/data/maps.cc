@@ -221,7 +221,7 @@ class MapAndBatchDataset final : public DerivedDataset {
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr mapped, input_->iterate(host));
-    return batches(std::move(mapped), size_, remainder_, stacked_batch);
+    return batches(std::move(mapped), size_, remainder_, stacked_batch, Loss::the_batch);
   }
 
  private:

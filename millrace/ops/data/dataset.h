@@ -22,6 +22,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/result.h"
 #include "millrace/base/runner.h"
+#include "millrace/base/timers.h"
 #include "millrace/op/function_space.h"
 #include "millrace/ops/data/seeds.h"
 #include "millrace/tensor/shape.h"
@@ -91,6 +92,8 @@ class IterationHost {
     Runner* blocking = nullptr;  // for files; null: they are read where they are wanted
     Files* files = nullptr;
     Random* random = nullptr;
+    const Clock* clock = nullptr;  // null: nothing waits for a time
+    Timers* timers = nullptr;
   };
   // `seeds` to draw again what an earlier walk has drawn; null: none.
   explicit IterationHost(Machine machine, std::shared_ptr<DrawnSeeds> seeds = nullptr)

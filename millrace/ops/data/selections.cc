@@ -4,6 +4,7 @@
 
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
+#include "millrace/ops/data/shards.h"
 
 namespace millrace::data {
 namespace {
@@ -344,10 +345,14 @@ Result<DatasetPtr> make_shard(DatasetInputs& inputs) {
                    ").");
   if (index < 0 || index >= shards)
     return invalid("Index must be between 0 and ", shards - 1, " (currently index = ", index, ").");
-  return DatasetPtr(std::make_shared<ShardDataset>(std::move(input), shards, index));
+  return sharded(std::move(input), shards, index);
 }
 
 }  // namespace
+
+DatasetPtr sharded(DatasetPtr input, int64_t shards, int64_t index) {
+  return std::make_shared<ShardDataset>(std::move(input), shards, index);
+}
 
 Status register_dataset_selections(OpRegistry& ops) {
   const std::string counted = "input_dataset: variant, count: int64";

@@ -13,7 +13,7 @@ namespace millrace::data {
 namespace {
 
 // As in TensorFlow's AutoShardPolicy.
-constexpr int64_t kOff = -1, kAuto = 0, kFile = 1, kData = 2, kHint = 3;
+constexpr int64_t kShardOff = -1, kShardAuto = 0, kShardFile = 1, kShardData = 2, kShardHint = 3;
 
 Result<DatasetPtr> make_auto_shard(DatasetInputs& inputs) {
   MR_ASSIGN(DatasetPtr input, inputs.dataset());
@@ -24,15 +24,15 @@ Result<DatasetPtr> make_auto_shard(DatasetInputs& inputs) {
   if (index < 0 || index >= workers)
     return invalid("index must be between 0 and ", workers - 1, ", not ", index);
   switch (policy) {
-    case kOff:
+    case kShardOff:
       return input;
-    case kAuto:
-    case kData:
+    case kShardAuto:
+    case kShardData:
       return workers == 1 ? input : sharded(std::move(input), workers, index);
-    case kFile:
-    case kHint:
+    case kShardFile:
+    case kShardHint:
       if (workers == 1) return input;
-      return unimplemented("auto_shard_policy ", policy == kFile ? "FILE" : "HINT",
+      return unimplemented("auto_shard_policy ", policy == kShardFile ? "FILE" : "HINT",
                            ": a dataset's files are not parted among workers here; ask for DATA, "
                            "or shard the names of files with ShardDataset");
     default:

@@ -139,6 +139,7 @@ class IterationHost {
 };
 
 inline constexpr int64_t kInfinite = -1, kUnknown = -2;
+inline constexpr int64_t kNoBatches = -1;
 
 class Dataset {
  public:
@@ -152,6 +153,8 @@ class Dataset {
   const Components& components() const { return components_; }
   // How many elements; kInfinite, kUnknown.
   virtual int64_t cardinality() const { return kUnknown; }
+  // How many rows a whole batch has, if its elements are batches of one size; kNoBatches.
+  virtual int64_t batch_size() const { return kNoBatches; }
   // The iterator keeps the dataset's parts, not the dataset: whoever walks holds both.
   virtual Result<std::unique_ptr<DatasetIterator>> iterate(
       const std::shared_ptr<IterationHost>& host) const = 0;

@@ -53,6 +53,7 @@ class TakeDataset final : public DerivedDataset {
     if (count_ < 0 || all == kUnknown) return count_ == 0 ? 0 : all;
     return all == kInfinite ? count_ : std::min(all, count_);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     if (count_ < 0) return input;
@@ -95,6 +96,7 @@ class SkipDataset final : public DerivedDataset {
     if (all < 0) return all;
     return count_ < 0 ? 0 : std::max<int64_t>(all - count_, 0);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     if (count_ < 0) return IteratorPtr(std::make_unique<Nothing>());
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
@@ -146,6 +148,7 @@ class RepeatDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return product_of(input_->cardinality(), count_ < 0 ? kInfinite : count_);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     return IteratorPtr(std::make_unique<Repeating>(input_, host, count_));
   }
@@ -181,6 +184,10 @@ class ConcatenateDataset final : public DerivedDataset {
       : DerivedDataset(std::move(components), std::move(first)), second_(std::move(second)) {}
   int64_t cardinality() const override {
     return sum_of(input_->cardinality(), second_->cardinality());
+  }
+  int64_t batch_size() const override {
+    const int64_t size = input_->batch_size();
+    return size == second_->batch_size() ? size : kNoBatches;
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr first, input_->iterate(host));
@@ -232,6 +239,11 @@ class ZipDataset final : public Dataset {
     }
     return least;
   }
+  int64_t batch_size() const override {
+    const int64_t size = inputs_[0]->batch_size();
+    const auto differs = [size](const DatasetPtr& input) { return input->batch_size() != size; };
+    return std::ranges::any_of(inputs_, differs) ? kNoBatches : size;
+  }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     std::vector<IteratorPtr> made;
     for (const DatasetPtr& input : inputs_) {
@@ -279,6 +291,7 @@ class ShardDataset final : public DerivedDataset {
     const int64_t all = input_->cardinality();
     return all < 0 ? all : all / shards_ + (index_ < all % shards_ ? 1 : 0);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     return IteratorPtr(std::make_unique<Sharding>(std::move(input), shards_, index_));

@@ -92,6 +92,36 @@ def shard_story(m, op):
     walk(numbers(m).then(op, given, auto_shard_policy=m.choice([-1, 2])))
 
 
+def batch_size_story(m, op):
+    """Of batches, or not, behind what leaves batches whole or does not."""
+    data = numbers(m) if m.one_in(6) else pairs_of(numbers(m), int(m.rng.integers(1, 4)))
+    for _ in range(int(m.rng.integers(0, 3))):
+        name = m.choice(["TakeDataset", "SkipDataset", "RepeatDataset", "RebatchDataset", "Concat"])
+        if name == "Concat":
+            other = pairs_of(numbers(m), int(m.rng.integers(1, 4)))
+            data = data.then("ConcatenateDataset", {"another_dataset": other.handle})
+        elif name == "RebatchDataset":
+            data = data.then(name, {"num_replicas": int64(m, 2)})
+        else:
+            data = data.then(name, {"count": int64(m, 2)})
+    m.call(op, {"input_dataset": data.handle})
+
+
+def compressed_story(m, op):
+    """What went in comes out, as the types that are asked for."""
+    parts = [m.values(), m.values((2,), dtype="int64")][: int(m.rng.integers(1, 3))]
+    packed = m.call("CompressElement", {"components": parts}, is_part=True)
+    types = [dtype for dtype, _ in parts]
+    if m.one_in(6):
+        types = m.choice([types + ["int64"], ["float64"], [m.dtype]])
+    m.call(
+        "UncompressElement",
+        {"compressed": packed},
+        output_types=types,
+        output_shapes=[None] * len(types),
+    )
+
+
 TABLE = [
     *stories_of("SparseTensorSliceDataset", PLAIN, sparse_slice_story),
     *stories_of("DenseToSparseBatchDataset", ["int64", "string", "float32"], sparse_batch_story),
@@ -102,6 +132,8 @@ TABLE = [
     *stories_of(
         "MatchingFilesDataset ExperimentalMatchingFilesDataset", ["string"], matching_story
     ),
+    *stories_of("ComputeBatchSize", ["int64"], batch_size_story),
+    *stories_of("CompressElement UncompressElement", PLAIN, compressed_story),
     *stories_of("SleepDataset ExperimentalSleepDataset", TYPES, sleep_story),
     *stories_of("RebatchDataset ExperimentalRebatchDataset", ["int64"], replicas_story),
     *stories_of("AutoShardDataset ExperimentalAutoShardDataset", ["int64"], shard_story),

@@ -62,6 +62,8 @@ Status register_dataset_matching_files(OpRegistry& ops);
 Status register_dataset_sleeps(OpRegistry& ops);
 // SparseTensorSlice, DenseToSparseBatch.
 Status register_dataset_sparse_elements(OpRegistry& ops);
+// CompressElement, UncompressElement.
+Status register_compressed_elements(OpRegistry& ops);
 // InitializeTableFromDataset.
 Status register_table_fillers(OpRegistry& ops);
 // SerializeIterator, DeserializeIterator.

@@ -149,5 +149,44 @@ TEST_CASE("a worker takes elements by turns, unless it is to take files") {
         "index must be between 0 and 1, not 2");
 }
 
+TEST_CASE("how large batches are is known through what leaves them whole") {
+  Pipeline made;
+  const auto size_of = [&](const Tensor& dataset) {
+    return int_of(made.bench->run("ComputeBatchSize", {dataset}).value()[0].tensor);
+  };
+  const auto batches = [&](int64_t size) {
+    return made.derive("BatchDatasetV2", {made.range(9), number(size), testing::flag(false)});
+  };
+  CHECK(size_of(made.range(9)) == -1);
+  CHECK(size_of(batches(4)) == 4);
+  CHECK(size_of(made.derive("TakeDataset", {made.derive("RepeatDataset", {batches(4), number(2)}),
+                                            number(1)})) == 4);
+  CHECK(size_of(made.derive("ConcatenateDataset", {batches(4), batches(4)})) == 4);
+  CHECK(size_of(made.derive("ConcatenateDataset", {batches(4), batches(3)})) == -1);
+  const std::vector<DType> two = {DType::i64, DType::i64};
+  CHECK(size_of(made.derive("ZipDataset", {batches(2), batches(2)}, Pipeline::outputs(two))) == 2);
+  CHECK(size_of(made.derive("RebatchDataset", {batches(4), number(2)})) == -1);
+}
+
+TEST_CASE("an element goes into a variant and comes out again, as what it was") {
+  Pipeline made;
+  const Tensor words = Tensor::vector<std::string>({"a", "b"});
+  const auto packed = made.bench->run("CompressElement", {number(3), words});
+  REQUIRE(packed.ok());
+  const auto unpacked = [&](const Value& packed_one, std::vector<DType> types) {
+    return made.bench->run("UncompressElement", {packed_one},
+                           {.attrs = Pipeline::outputs(std::move(types))});
+  };
+  const auto element = unpacked((*packed)[0], {DType::i64, DType::string});
+  REQUIRE(element.ok());
+  CHECK((*element)[0].tensor == number(3));
+  CHECK((*element)[1].tensor == words);
+  CHECK(unpacked((*packed)[0], {DType::i64}).status().to_string() ==
+        "FAILED_PRECONDITION: Expected 1 outputs from uncompress, but got 2");
+  CHECK(unpacked((*packed)[0], {DType::i64, DType::f32}).status().code() ==
+        Code::failed_precondition);
+  CHECK(unpacked(made.range(1), {DType::i64}).status().code() == Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace millrace::data

@@ -100,6 +100,7 @@ class Pipeline {
 };
 
 inline Tensor number(int64_t value) { return Tensor::scalar(value); }
+inline Tensor flag(bool value) { return Tensor::scalar(value); }
 inline Attrs calling(const std::string& function, Attrs attrs) {
   attrs.set("f", FunctionRef{function, {}});
   return attrs;

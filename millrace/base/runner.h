@@ -22,6 +22,8 @@ class Runner {
   virtual ~Runner() = default;
   // Runs `task` soon on some thread, never inside this call. Any thread may call.
   virtual void post(Task task) = 0;
+  // How many tasks may run at once, at least: for those who choose how much they share out.
+  virtual int breadth() const { return 1; }
 };
 
 // The waiting thread as a runner: work posted while `wait` is blocked runs on the thread that

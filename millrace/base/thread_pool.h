@@ -26,6 +26,7 @@ class ThreadPool final : public Runner {
   Status start();
   // If the system refuses another thread, those that there are run the task.
   void post(Task task) override;
+  int breadth() const override { return size_; }
   int size() const { return size_; }
 
  private:

@@ -18,6 +18,7 @@
 #include "millrace/cluster/rare_list.h"
 #include "millrace/cluster/sent_cluster.h"
 #include "millrace/graph/graph.h"
+#include "millrace/graph/tensor_connection.h"
 #include "millrace/op/rendezvous.h"
 #include "millrace/tensor/tensor.h"
 #include "millrace/wire/graph_def.h"
@@ -164,6 +165,7 @@ struct MakeCallableRequest {
   std::string session_handle;
   std::vector<std::string> feeds, fetches, targets;
   RunOptions options;
+  std::vector<TensorConnection> connections = {};
 };
 class KeptCallable;  // services.h
 

@@ -50,10 +50,12 @@ struct PreparedStep {
 // What a client asks for, as it wrote it.
 struct StepRequestNames {
   std::vector<std::string> feeds, fetches, targets;
+  std::vector<TensorConnection> connections = {};
   friend bool operator==(const StepRequestNames&, const StepRequestNames&) = default;
   template <class H>
   friend H AbslHashValue(H state, const StepRequestNames& names) {
-    return H::combine(std::move(state), names.feeds, names.fetches, names.targets);
+    return H::combine(std::move(state), names.feeds, names.fetches, names.targets,
+                      names.connections);
   }
 };
 

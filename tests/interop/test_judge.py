@@ -132,6 +132,10 @@ def test_all_ops_that_a_test_lacks_are_named_at_once(judged, verdict):
         ("Elsewhere.test_eager_only", "no session ran anything"),
         ("Servers.test_ops_that_run_eagerly_on_a_server", "a server's eager services"),
         ("Elsewhere.test_builds_a_graph_and_runs_nothing", "no session ran anything"),
+        (
+            "Elsewhere.test_expects_an_error_of_python_that_no_server_has",
+            "Python of the client's process",
+        ),
         ("Elsewhere.test_skips_itself", "skipped by the test: there is no GPU"),
         ("Elsewhere.test_fails_without_a_server", "it fails without any server"),
     ],

@@ -21,11 +21,12 @@ int64_t batches_of(int64_t elements, int64_t size, Remainder remainder);
 // Stacked, component by component: see rows.h.
 Result<Element> stacked_batch(std::span<Element> elements);
 
-// Pulls from `input` until `elements` has as many as are wanted, or until the end, which leaves the
-// input null. False: not yet.
-Result<bool> gather(IteratorPtr& input, Pull& pull, int64_t wanted, std::vector<Element>* elements);
+// What an element that fails takes with it: the elements before it that lie in its batch, or those
+// behind it too.
+enum class Loss : uint8_t { those_before, the_batch };
 
 // Requires size >= 1.
-IteratorPtr batches(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make);
+IteratorPtr batches(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make,
+                    Loss loss = Loss::those_before);
 
 }  // namespace millrace::data

@@ -21,12 +21,20 @@ Result<PartialShape> batched(int64_t size, const PartialShape& row) {
 // Gathers elements of an input until there are enough for a batch.
 class Batching final : public DatasetIterator {
  public:
-  Batching(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make)
-      : input_(std::move(input)), size_(size), remainder_(remainder), make_(std::move(make)) {}
+  Batching(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make, Loss loss)
+      : input_(std::move(input)),
+        size_(size),
+        remainder_(remainder),
+        make_(std::move(make)),
+        loss_(loss) {}
 
   Result<Next> next(Pull& pull, Element* batch) override {
-    MR_ASSIGN(const bool is_done, gather(input_, pull, size_, &elements_));
-    if (!is_done) return Next::pending;
+    if (!gather(pull)) return Next::pending;
+    num_failed_ = 0;
+    if (!failed_.ok()) {
+      elements_.clear();
+      return std::exchange(failed_, Status());
+    }
     if (elements_.empty()) return Next::end;
     const bool is_whole = static_cast<int64_t>(elements_.size()) == size_;
     if (!is_whole && remainder_ == Remainder::dropped) {
@@ -39,11 +47,35 @@ class Batching final : public DatasetIterator {
   }
 
  private:
+  // Pulls until a batch is full, or has failed, or until the end. False: not yet.
+  bool gather(Pull& pull) {
+    while (input_ != nullptr && num_gathered() < size_) {
+      Element element;
+      Result<Next> next = input_->next(pull, &element);
+      if (next.ok() && *next == Next::pending) return false;
+      if (next.ok() && *next == Next::end) {
+        input_.reset();
+      } else if (next.ok()) {
+        elements_.push_back(std::move(element));
+      } else {
+        if (failed_.ok()) failed_ = std::move(next).status();
+        if (loss_ == Loss::those_before) return true;
+        ++num_failed_;
+      }
+      if (!pull.go_on()) return false;
+    }
+    return true;
+  }
+  int64_t num_gathered() const { return static_cast<int64_t>(elements_.size()) + num_failed_; }
+
   IteratorPtr input_;  // null once it has ended
   const int64_t size_;
   const Remainder remainder_;
   const MakeBatch make_;
+  const Loss loss_;
   std::vector<Element> elements_;
+  int64_t num_failed_ = 0;  // of this batch
+  Status failed_;           // the first of them
 };
 
 class BatchDataset final : public DerivedDataset {
@@ -196,22 +228,6 @@ int64_t batches_of(int64_t elements, int64_t size, Remainder remainder) {
   return elements / size + (remainder == Remainder::kept && elements % size != 0 ? 1 : 0);
 }
 
-Result<bool> gather(IteratorPtr& input, Pull& pull, int64_t wanted,
-                    std::vector<Element>* elements) {
-  while (input != nullptr && static_cast<int64_t>(elements->size()) < wanted) {
-    Element element;
-    MR_ASSIGN(const Next next, input->next(pull, &element));
-    if (next == Next::pending) return false;
-    if (next == Next::end) {
-      input.reset();
-      break;
-    }
-    elements->push_back(std::move(element));
-    if (!pull.go_on()) return false;
-  }
-  return true;
-}
-
 Result<Element> stacked_batch(std::span<Element> elements) {
   Element made;
   for (size_t i = 0; i < elements[0].size(); ++i) {
@@ -221,8 +237,9 @@ Result<Element> stacked_batch(std::span<Element> elements) {
   return made;
 }
 
-IteratorPtr batches(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make) {
-  return std::make_unique<Batching>(std::move(input), size, remainder, std::move(make));
+IteratorPtr batches(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make,
+                    Loss loss) {
+  return std::make_unique<Batching>(std::move(input), size, remainder, std::move(make), loss);
 }
 
 Status register_dataset_batches(OpRegistry& ops) {

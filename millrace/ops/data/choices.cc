@@ -30,9 +30,10 @@ class Choosing final : public DatasetIterator {
       }
       IteratorPtr& input = inputs_[*chosen_];
       if (input != nullptr) {
-        MR_ASSIGN(const Next next, input->next(pull, element));
-        if (next == Next::pending) return next;
-        if (next == Next::element) {
+        const Result<Next> next = input->next(pull, element);
+        if (next.ok() && *next == Next::pending) return next;
+        // Also what failed was its turn.
+        if (!next.ok() || *next == Next::element) {
           chosen_.reset();
           return next;
         }

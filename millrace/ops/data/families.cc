@@ -11,8 +11,10 @@ Status register_data(OpRegistry& ops) {
   MR_TRY(data::register_seed_generators(ops));
   MR_TRY(data::register_dataset_prefetch(ops));
   MR_TRY(data::register_dataset_maps(ops));
+  MR_TRY(data::register_dataset_parsed_examples(ops));
   MR_TRY(data::register_dataset_flat_maps(ops));
   MR_TRY(data::register_dataset_files(ops));
+  MR_TRY(data::register_dataset_csv_files(ops));
   MR_TRY(data::register_dataset_generators(ops));
   MR_TRY(data::register_dataset_caches(ops));
   MR_TRY(data::register_dataset_pass_ons(ops));

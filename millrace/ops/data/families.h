@@ -28,10 +28,14 @@ Status register_seed_generators(OpRegistry& ops);
 Status register_dataset_prefetch(OpRegistry& ops);
 // Map, Filter, TakeWhile, MapAndBatch: functions of elements.
 Status register_dataset_maps(OpRegistry& ops);
+// ParseExample: features of Examples.
+Status register_dataset_parsed_examples(OpRegistry& ops);
 // FlatMap, Interleave and ParallelInterleave: functions that give datasets.
 Status register_dataset_flat_maps(OpRegistry& ops);
 // TextLine, TFRecord, FixedLengthRecord: records of files.
 Status register_dataset_files(OpRegistry& ops);
+// CSV: rows of files.
+Status register_dataset_csv_files(OpRegistry& ops);
 // Scan, GroupByWindow.
 Status register_dataset_scans(OpRegistry& ops);
 // ReduceDataset, GetElementAtIndex, DatasetToSingleElement.

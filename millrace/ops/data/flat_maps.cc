@@ -78,6 +78,8 @@ struct Turns {
   size_t cycle = 1;   // datasets that take turns
   int64_t block = 1;  // elements of each
   size_t ahead = 0;   // elements of each that are made ahead
+  // Whether the dataset says that it is endless where its input is; TensorFlow's do by their age.
+  bool tells_endless = false;
 };
 
 class Interleaving final : public DatasetIterator {
@@ -164,7 +166,7 @@ class InterleaveDataset final : public DerivedDataset {
         function_(std::move(function)),
         turns_(turns) {}
   int64_t cardinality() const override {
-    return input_->cardinality() == kInfinite ? kInfinite : kUnknown;
+    return turns_.tells_endless && input_->cardinality() == kInfinite ? kInfinite : kUnknown;
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
@@ -183,27 +185,40 @@ class InterleaveDataset final : public DerivedDataset {
 // ---- Their ops
 // -----------------------------------------------------------------------------------
 
-// How many take turns, and are made ahead, if the node leaves it to us.
-constexpr int64_t kAutoCycle = 4;
+// How many are made ahead if the node leaves it to us.
 constexpr int64_t kAheadByDefault = 2, kMostAhead = 1024;
+
+// Which kind of op it is. Those of old give an endless dataset no number, and choose no cycle.
+enum class Kin : uint8_t { in_turns, parallel, old_parallel };
 
 // Which inputs stand behind the captured ones, from the end.
 struct TurnSlots {
   int cycle, block;
   int ahead = -1;  // elements to make ahead; -1: not said
   int calls = -1;  // how many at once; -1: not said
-  bool is_parallel = false;
+  Kin kin = Kin::in_turns;
 };
 
-Result<Turns> turns_of(const DatasetInputs& inputs, int num_inputs, const TurnSlots& slots) {
-  Turns turns;
+// How many take turns if the node leaves it to us: as in TensorFlow what the machine runs at once,
+// or a third of it, since of each two more are opened ahead there. The order of elements hangs on
+// it.
+int64_t cycle_of(const Runner* pool, Kin kin, int64_t calls) {
+  const int64_t at_once = pool == nullptr ? 1 : pool->breadth();
+  if (kin == Kin::in_turns) return at_once;
+  return calls == -1 ? (at_once + 2) / 3 : std::min(calls, at_once);
+}
+
+Result<Turns> turns_of(DatasetInputs& inputs, const TurnSlots& slots) {
+  const int num_inputs = inputs.context().num_inputs();
+  Turns turns{.tells_endless = slots.kin == Kin::parallel};
   MR_ASSIGN(int64_t cycle, inputs.scalar<int64_t>(num_inputs - slots.cycle, "cycle_length"));
   int64_t calls = -1;
   if (slots.calls >= 0) {
     MR_ASSIGN(calls, inputs.scalar<int64_t>(num_inputs - slots.calls, "num_parallel_calls"));
   }
   if (calls == 0 || calls < -1) return invalid("num_parallel_calls must be greater than zero.");
-  if (cycle == -1) cycle = calls == -1 ? kAutoCycle : calls;
+  if (cycle == -1 && slots.kin != Kin::old_parallel)
+    cycle = cycle_of(inputs.context().step().task_pool, slots.kin, calls);
   if (cycle <= 0) return invalid("cycle_length must be greater than zero.");
   if (calls > cycle) {
     return invalid("num_parallel_calls must less than or equal to cycle_length: ", calls,
@@ -212,7 +227,7 @@ Result<Turns> turns_of(const DatasetInputs& inputs, int num_inputs, const TurnSl
   MR_ASSIGN(turns.block, inputs.scalar<int64_t>(num_inputs - slots.block, "block_length"));
   if (turns.block <= 0) return invalid("block_length must be greater than zero.");
   turns.cycle = static_cast<size_t>(cycle);
-  if (!slots.is_parallel) return turns;
+  if (slots.kin == Kin::in_turns) return turns;
   int64_t ahead = std::min(turns.block, kAheadByDefault);
   if (slots.ahead >= 0) {
     MR_ASSIGN(ahead, inputs.scalar<int64_t>(num_inputs - slots.ahead, "buffer_output_elements"));
@@ -228,7 +243,7 @@ MakeDataset interleave_of(const TurnSlots& slots) {
     MR_ASSIGN(DatasetPtr input, inputs.dataset());
     MR_ASSIGN(auto components, inputs.components());
     MR_ASSIGN(CapturedPtr function, inputs.function());
-    MR_ASSIGN(const Turns turns, turns_of(inputs, inputs.context().num_inputs(), slots));
+    MR_ASSIGN(const Turns turns, turns_of(inputs, slots));
     return DatasetPtr(std::make_shared<InterleaveDataset>(std::move(components), std::move(input),
                                                           std::move(function), turns));
   };
@@ -260,23 +275,23 @@ Status register_dataset_flat_maps(OpRegistry& ops) {
   MR_TRY(ops.add(
       dataset_op("ParallelInterleaveDatasetV2", doc, turns + ", num_parallel_calls: int64",
                  function + ", sloppy: bool = false",
-                 interleave_of({.cycle = 3, .block = 2, .calls = 1, .is_parallel = true}))));
+                 interleave_of({.cycle = 3, .block = 2, .calls = 1, .kin = Kin::parallel}))));
   MR_TRY(ops.add(
       dataset_op("ParallelInterleaveDatasetV3", doc, turns + ", num_parallel_calls: int64",
                  deterministic + function,
-                 interleave_of({.cycle = 3, .block = 2, .calls = 1, .is_parallel = true}))));
+                 interleave_of({.cycle = 3, .block = 2, .calls = 1, .kin = Kin::parallel}))));
   const std::string buffers = ", buffer_output_elements: int64, prefetch_input_elements: int64";
   MR_TRY(ops.add(dataset_op(
       "ParallelInterleaveDatasetV4", doc, turns + buffers + ", num_parallel_calls: int64",
       deterministic + function,
-      interleave_of({.cycle = 5, .block = 4, .ahead = 3, .calls = 1, .is_parallel = true}))));
+      interleave_of({.cycle = 5, .block = 4, .ahead = 3, .calls = 1, .kin = Kin::parallel}))));
   MR_TRY(ops.add(dataset_op(
       "LegacyParallelInterleaveDatasetV2", doc, turns + buffers, deterministic + function,
-      interleave_of({.cycle = 4, .block = 3, .ahead = 2, .is_parallel = true}))));
+      interleave_of({.cycle = 4, .block = 3, .ahead = 2, .kin = Kin::old_parallel}))));
   for (const char* name : {"ParallelInterleaveDataset", "ExperimentalParallelInterleaveDataset"}) {
     MR_TRY(ops.add(
         dataset_op(name, doc, str_cat(turns, ", sloppy: bool", buffers), function,
-                   interleave_of({.cycle = 5, .block = 4, .ahead = 2, .is_parallel = true}))));
+                   interleave_of({.cycle = 5, .block = 4, .ahead = 2, .kin = Kin::old_parallel}))));
   }
   return {};
 }

@@ -21,12 +21,16 @@ class Rebatching final : public DatasetIterator {
     while (rows_.size() < std::max<size_t>(wanted, 1) && !is_over_) {
       if (!pull.go_on()) return Next::pending;
       Element batch;
-      MR_ASSIGN(const Next next, input_->next(pull, &batch));
-      if (next == Next::pending) return next;
-      if (next == Next::end) {
+      const Result<Next> next = input_->next(pull, &batch);
+      if (next.ok() && *next == Next::pending) return next;
+      if (next.ok() && *next == Next::end) {
         is_over_ = true;
-      } else {
-        MR_TRY(take_rows(batch));
+        continue;
+      }
+      const Status status = next.ok() ? take_rows(batch) : next.status();
+      if (!status.ok()) {
+        rows_.clear();  // those that were to lie in one batch with what failed go with it
+        return status;
       }
     }
     if (rows_.empty() || (rows_.size() < wanted && drops_rest_)) return Next::end;
@@ -85,9 +89,7 @@ class RebatchDataset final : public DerivedDataset {
       : DerivedDataset(std::move(components), std::move(input)),
         sizes_(std::move(sizes)),
         drops_rest_(drops_rest) {}
-  int64_t cardinality() const override {
-    return input_->cardinality() == kInfinite ? kInfinite : kUnknown;
-  }
+  int64_t cardinality() const override { return kUnknown; }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     return IteratorPtr(std::make_unique<Rebatching>(std::move(input), sizes_, drops_rest_));

@@ -222,7 +222,9 @@ class GroupByWindowDataset final : public DerivedDataset {
  public:
   GroupByWindowDataset(Components components, DatasetPtr input, GroupCaptures captures)
       : DerivedDataset(std::move(components), std::move(input)), captures_(std::move(captures)) {}
-  int64_t cardinality() const override { return kUnknown; }
+  int64_t cardinality() const override {
+    return input_->cardinality() == kInfinite ? kInfinite : kUnknown;
+  }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     const size_t width = input_->components().types.size();

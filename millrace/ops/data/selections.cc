@@ -91,8 +91,8 @@ class SkipDataset final : public DerivedDataset {
   SkipDataset(DatasetPtr input, int64_t count) : DerivedDataset(std::move(input)), count_(count) {}
   int64_t cardinality() const override {
     const int64_t all = input_->cardinality();
-    if (count_ < 0) return 0;
-    return all < 0 ? all : std::max<int64_t>(all - count_, 0);
+    if (all < 0) return all;
+    return count_ < 0 ? 0 : std::max<int64_t>(all - count_, 0);
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     if (count_ < 0) return IteratorPtr(std::make_unique<Nothing>());

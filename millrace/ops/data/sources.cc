@@ -165,14 +165,18 @@ class RangeDataset final : public Dataset {
       : Dataset(std::move(components)),
         start_(start),
         step_(step),
-        count_(count_of(start, stop, step)) {}
-  int64_t cardinality() const override { return std::max<int64_t>(count_, 0); }
+        count_(count_of(start, stop, step)),
+        is_endless_(stop == INT64_MAX) {}
+  int64_t cardinality() const override {
+    return is_endless_ ? kInfinite : std::max<int64_t>(count_, 0);
+  }
   Result<IteratorPtr> iterate(const HostPtr&) const override {
     return IteratorPtr(std::make_unique<Numbers>(components().types[0], start_, step_, count_));
   }
 
  private:
   const int64_t start_, step_, count_;
+  const bool is_endless_;  // what counts up to the largest number there is, as enumerate() does
 };
 
 Result<DatasetPtr> make_range(DatasetInputs& inputs) {

@@ -60,10 +60,9 @@ class UnbatchDataset final : public DerivedDataset {
   using DerivedDataset::DerivedDataset;
   int64_t cardinality() const override {
     const int64_t batches = input_->cardinality();
-    if (batches <= 0 && batches != kUnknown) return batches;
+    if (batches < 0) return batches;
     const PartialShape& first = input_->components().shapes[0];
-    if (batches == kUnknown || !first.has_rank() || first.rank() == 0 || first.dim(0) < 1)
-      return kUnknown;
+    if (!first.has_rank() || first.rank() == 0 || first.dim(0) < 1) return kUnknown;
     return batches > INT64_MAX / first.dim(0) ? kUnknown : batches * first.dim(0);
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
@@ -131,47 +130,83 @@ class Windowing final : public DatasetIterator {
       : input_(std::move(input)), rows_(std::move(rows)), sizes_(sizes) {}
 
   Result<Next> next(Pull& pull, Element* window) override {
-    // What lies between two windows is read past.
-    while (to_skip_ > 0 && input_ != nullptr) {
-      if (!pull.go_on()) return Next::pending;
-      Element dropped;
-      MR_ASSIGN(const Next next, input_->next(pull, &dropped));
-      if (next == Next::pending) return next;
-      if (next == Next::end) input_.reset();
-      --to_skip_;
-    }
     const int64_t wanted = (sizes_.size - 1) * sizes_.stride + 1;
-    MR_ASSIGN(const bool is_done, gather(input_, pull, wanted, &buffer_));
-    if (!is_done) return Next::pending;
+    if (!skip(pull) || !fill(pull, wanted)) return Next::pending;
     if (buffer_.empty()) return Next::end;
     if (static_cast<int64_t>(buffer_.size()) < wanted && sizes_.remainder == Remainder::dropped) {
       buffer_.clear();
       return Next::end;
     }
-    give(window);
+    const Status status = give(window);
+    move_on();
+    if (!status.ok()) return status;
     return Next::element;
   }
 
  private:
-  void give(Element* window) {
+  // What the input gave, or why it did not.
+  struct Given {
+    Status status;
+    Element element;
+  };
+
+  // Reads past what lies between two windows, also past what fails. False: not yet.
+  bool skip(Pull& pull) {
+    while (to_skip_ > 0 && input_ != nullptr) {
+      if (!pull.go_on()) return false;
+      Element dropped;
+      const Result<Next> next = input_->next(pull, &dropped);
+      if (next.ok() && *next == Next::pending) return false;
+      if (next.ok() && *next == Next::end) input_.reset();
+      --to_skip_;
+    }
+    return true;
+  }
+
+  // What failed has its place among the others: it spoils the windows that it lies in. False: not
+  // yet.
+  bool fill(Pull& pull, int64_t wanted) {
+    while (input_ != nullptr && static_cast<int64_t>(buffer_.size()) < wanted) {
+      if (!pull.go_on()) return false;
+      Given given;
+      const Result<Next> next = input_->next(pull, &given.element);
+      if (next.ok() && *next == Next::pending) return false;
+      if (next.ok() && *next == Next::end) {
+        input_.reset();
+        break;
+      }
+      if (!next.ok()) given.status = next.status();
+      buffer_.push_back(std::move(given));
+    }
+    return true;
+  }
+
+  // Errors: that of the first element in the window that failed.
+  Status give(Element* window) const {
     auto elements = std::make_shared<std::vector<Element>>();
     for (size_t i = 0; i < buffer_.size() && static_cast<int64_t>(elements->size()) < sizes_.size;
-         i += static_cast<size_t>(sizes_.stride))
-      elements->push_back(buffer_[i]);
-    const auto gone = std::min<int64_t>(sizes_.shift, static_cast<int64_t>(buffer_.size()));
-    buffer_.erase(buffer_.begin(), buffer_.begin() + gone);
-    to_skip_ = sizes_.shift - gone;
+         i += static_cast<size_t>(sizes_.stride)) {
+      MR_TRY(buffer_[i].status);
+      elements->push_back(buffer_[i].element);
+    }
     window->clear();
     for (size_t i = 0; i < rows_.types.size(); ++i) {
       Dataset::Components one{{rows_.types[i]}, {rows_.shapes[i]}};
       window->push_back(to_variant(std::make_shared<WindowComponent>(std::move(one), elements, i)));
     }
+    return {};
+  }
+
+  void move_on() {
+    const auto gone = std::min<int64_t>(sizes_.shift, static_cast<int64_t>(buffer_.size()));
+    buffer_.erase(buffer_.begin(), buffer_.begin() + gone);
+    to_skip_ = sizes_.shift - gone;
   }
 
   IteratorPtr input_;  // null once it has ended
   const Dataset::Components rows_;
   const WindowSizes sizes_;
-  std::vector<Element> buffer_;
+  std::vector<Given> buffer_;
   int64_t to_skip_ = 0;
 };
 

@@ -11,6 +11,8 @@ NOT_APPLICABLE = "not applicable"
 ALL = (PASSED, FAILED, FAILS_TOO, NEEDS_OP, NOT_APPLICABLE)
 
 _EAGER_SERVICES = "/tensorflow.eager.EagerService/"  # answered with UNIMPLEMENTED
+_NO_PYTHON = "runs no Python"  # ours, of a Python function that only the client's process has
+_NO_CALLBACK = "Could not find callback with key="  # TensorFlow's of the same, INVALID_ARGUMENT
 _MISSING_OP = re.compile(r"Op type not registered '([^']+)'")
 
 
@@ -58,6 +60,12 @@ def of_failed(ours, theirs, in_process, again):
             return Verdict(
                 NOT_APPLICABLE, "eager only: it has ops run by a server's eager services"
             )
+        if _calls_python_of_the_client(ours, theirs):
+            return Verdict(
+                NOT_APPLICABLE,
+                "it calls Python of the client's process, which no server beside it has: "
+                "TensorFlow's own failed as well, with the error that the test expects of its Python",
+            )
         ops = ours.missing_ops()
         if ops and not ours.dead_servers:
             return Verdict(NEEDS_OP, ", ".join(ops), ops)
@@ -71,6 +79,12 @@ def of_failed(ours, theirs, in_process, again):
         return Verdict(FAILS_TOO, _told(theirs))
     where = "it passes in process only" if in_process.outcome == "passed" else "in process as well"
     return Verdict(FAILS_TOO, f"{where}: {_told(theirs)}")
+
+
+def _calls_python_of_the_client(ours, theirs):
+    """Whether that, and nothing else, is what failed, and on both servers."""
+    on_theirs = any(_NO_CALLBACK in text for text in theirs.session_errors)
+    return _NO_PYTHON in ours.reason and on_theirs and not ours.dead_servers
 
 
 def _told(attempt):

@@ -56,6 +56,8 @@ class Functions final : public FunctionSpace {
 class HandPool final : public Runner {
  public:
   void post(Task task) override { tasks_.push_back(std::move(task)); }
+  int breadth() const override { return breadth_; }
+  void set_breadth(int breadth) { breadth_ = breadth; }
   // False if there is none.
   bool run_one();
   void run_all() {
@@ -65,6 +67,7 @@ class HandPool final : public Runner {
 
  private:
   std::deque<Task> tasks_;
+  int breadth_ = 1;
 };
 
 class Pipeline {

@@ -431,7 +431,8 @@ class Dataset:
 
         Args:
           map_func: gives a Dataset for an element.
-          cycle_length: how many datasets take turns; AUTOTUNE for four.
+          cycle_length: how many datasets take turns; AUTOTUNE for as many as the processors of the task, or a
+            third of that if num_parallel_calls is AUTOTUNE too.
           block_length: how many elements each gives in its turn.
           num_parallel_calls: anything but None has the datasets walked along ahead of their turns.
           deterministic: accepted; the order is always the same.

@@ -8,10 +8,12 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.eager import context
 from tensorflow.python.framework import constant_op
 from tensorflow.python.framework import dtypes
+from tensorflow.python.framework import errors
 from tensorflow.python.framework import ops
 from tensorflow.python.framework import test_util
 from tensorflow.python.ops import array_ops
 from tensorflow.python.ops import gen_audio_ops
+from tensorflow.python.ops import script_ops
 from tensorflow.python.platform import test
 
 
@@ -82,6 +84,15 @@ class Elsewhere(test.TestCase):
     def test_builds_a_graph_and_runs_nothing(self):
         with ops.Graph().as_default(), self.session():
             constant_op.constant(3)
+
+    def test_expects_an_error_of_python_that_no_server_has(self):
+        def wrong(_):
+            raise ValueError("as it should")
+
+        with ops.Graph().as_default(), self.session() as session:
+            called = script_ops.py_func(wrong, [constant_op.constant(3)], dtypes.int32)
+            with self.assertRaises(errors.InvalidArgumentError):
+                session.run(called)
 
     def test_skips_itself(self):
         self.skipTest("there is no GPU")

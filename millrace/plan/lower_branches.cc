@@ -44,8 +44,13 @@ class BranchBuilder {
   Result<NodeId> add_switch(Endpoint value, std::string_view device) {
     Attrs attrs;
     if (switch_op_ == "_SwitchN") attrs.set("num_outs", static_cast<int64_t>(functions_.size()));
+    // Who hands on a variable does not read it: it may have no value as long as the branch that
+    // wants it is not taken.
+    const ArgType type =
+        inliner_.graph()[value.node].output_types()[static_cast<size_t>(value.output)];
+    const bool hands_on = switch_op_ == "Switch" && type.is_ref;
     return inliner_.add({.name = inliner_.name_for(caller_, "switch"),
-                         .op = switch_op_,
+                         .op = hands_on ? "RefSwitch" : switch_op_,
                          .inputs = {value, index_},
                          .attrs = std::move(attrs),
                          .device = device});

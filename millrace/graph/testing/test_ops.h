@@ -191,6 +191,9 @@ inline Status add_flow_ops(OpRegistry& ops) {
   };
   MR_TRY(add("Switch", "data: T, pred: bool -> output_false: T, output_true: T | T: type",
              Role::switch_));
+  MR_TRY(add("RefSwitch",
+             "data: ref(T), pred: bool -> output_false: ref(T), output_true: ref(T) | T: type",
+             Role::switch_));
   MR_TRY(add("Merge", "inputs: N*T -> output: T, value_index: int32 | T: type, N: int >= 1",
              Role::merge));
   MR_TRY(add("Enter",

@@ -142,13 +142,6 @@ def test_what_a_branch_does_is_not_done_if_another_is_taken(target, graph):
         assert session.run([yes, no]) == [2, 1]
 
 
-def test_a_variable_needs_no_value_as_long_as_its_branch_is_not_taken(target, graph):
-    v = tf.raw_ops.VariableV2(shape=[1], dtype=tf.float32)
-    result = tf.cond(tf.constant(False), lambda: v, lambda: tf.constant([2.0]))
-    with tf1.Session(target) as session:
-        assert session.run(result) == [2]
-
-
 def test_ops_without_outputs_run_in_the_branch_that_is_taken(target, graph):
     v = variable("v")
     p = tf1.placeholder(tf.bool, [])

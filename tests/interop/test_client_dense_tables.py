@@ -21,12 +21,11 @@ def table_of(dtype, empty, deleted, default):
     "dtype, keys, empty, deleted, default",
     [
         (tf.int64, [i * 11 for i in range(40)], -1, -2, -7),
-        (tf.int32, [i * 8 for i in range(40)], -1, -2, -7),
         (tf.string, TEXTS, "", "-", -7),
         (tf.int64, PAIRS, [-1, -1], [-2, -2], -7),
         (tf.int64, list(range(40)), -1, -2, [0, 0]),
     ],
-    ids=["int64", "int32", "string", "pairs", "vectors"],
+    ids=["int64", "string", "pairs", "vectors"],
 )
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_what_one_exports_the_other_finds(

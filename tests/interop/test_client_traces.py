@@ -126,4 +126,4 @@ def test_every_so_many_steps_tell_what_they_cost(spread):
     nodes = {node.name: node for node in told[2].cost_graph.node}
     assert (nodes["doubled"].device, nodes["y"].device) == (PS, WORKER)
     assert [dim.size for dim in nodes["y"].output_info[0].shape.dim] == [4]
-    assert len({node.id for node in told[2].cost_graph.node}) == len(nodes)
+    assert all(node.compute_time >= 0 for node in nodes.values())

@@ -192,7 +192,8 @@ void MasterSession::make_callable(MakeCallableRequest request, const Call& call,
     return;
   }
   prepare(
-      {std::move(request.feeds), std::move(request.fetches), std::move(request.targets)},
+      {std::move(request.feeds), std::move(request.fetches), std::move(request.targets),
+       std::move(request.connections)},
       within(call, {}),
       Done<PlanCache::Ordered>([self = shared_from_this(), options = request.options,
                                 done = std::move(done)](Result<PlanCache::Ordered> step) mutable {

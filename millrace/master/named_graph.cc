@@ -16,6 +16,11 @@ bool has_role(const NamedGraph::Node& node, Role role) {
   return node.op != nullptr && node.op->role == role;
 }
 
+// Its control edges mean "once the value is there".
+bool is_placeholder(const NamedGraph::Node* node) {
+  return node != nullptr && node->op != nullptr && node->op->source == Source::fed;
+}
+
 // What it calls is put in its place, once.
 bool is_replaced_by_calls(const NamedGraph::Node& node) {
   return node.op == nullptr || (calls_functions(node.op->role) && node.op->role != Role::loop);
@@ -79,10 +84,25 @@ void NamedGraph::visit_body(const std::string& function, bool is_plain, Called& 
 void NamedGraph::visit(const StepRequestNames& names,
                        absl::FunctionRef<void(const Needed&)> visitor) const {
   const absl::flat_hash_set<std::string> fed(names.feeds.begin(), names.feeds.end());
+  absl::flat_hash_map<std::string, std::string_view> connected;
+  for (const auto& [from, to] : names.connections) connected.emplace(endpoint_of(to), from);
+  // What is read where `input` is written. No further than all connections: a circle is the
+  // planner's to refuse.
+  const auto source_of = [&](std::string_view input) {
+    for (size_t i = 0; i < connected.size(); ++i) {
+      if (input.starts_with('^') && !is_placeholder(find(node_of(input)))) break;
+      const auto other =
+          connected.find(endpoint_of(input.starts_with('^') ? node_of(input) : input));
+      if (other == connected.end()) break;
+      input = other->second;
+    }
+    return input;
+  };
   absl::flat_hash_set<std::string_view> seen;
   Called seen_functions;
   std::vector<std::pair<std::string_view, const Node*>> to_visit;
   const auto reach = [&](std::string_view input) {
+    input = source_of(input);
     if (!input.starts_with('^') && fed.contains(endpoint_of(input))) return;
     const auto found = nodes_.find(to_absl(node_of(input)));
     if (found != nodes_.end() && seen.insert(found->first).second)

@@ -49,8 +49,8 @@ class NamedGraph {
   const Node* find(std::string_view name) const;
   // Whether all that the node calls is known.
   bool knows_calls_of(const Node& node) const;
-  // Each node once that the step needs, as far as it is known: what is fed is not run. A function's
-  // nodes come for each way in which it is called.
+  // Each node once that the step needs, as far as it is known: what is fed is not run, nor what
+  // another tensor stands for. A function's nodes come for each way in which it is called.
   void visit(const StepRequestNames& names, absl::FunctionRef<void(const Needed&)> visitor) const;
   // Whether any of these nodes of the graph runs inside of a while loop.
   bool is_any_in_loop(const std::vector<std::string>& names) const;

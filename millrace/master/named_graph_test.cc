@@ -45,6 +45,19 @@ TEST_CASE("a step needs what its fetches and targets lead back to, but not what 
   CHECK(needed(graph, {{}, {"nowhere:0"}, {}}) == "");
 }
 
+TEST_CASE("a step needs what stands for another tensor, and not the other") {
+  NamedGraph graph(testing::ops_of_masters());
+  wire::GraphDef def;
+  def.nodes = {named("total", "VariableV2"),         named("x", "Placeholder"),
+               named("made", "Identity", {"total"}), named("y", "Identity", {"made"}),
+               named("z", "Identity", {"y"}),        named("after", "NoOp", {"^x"})};
+  graph.extend(def);
+  CHECK(needed(graph, {{}, {"z:0"}, {}, {{"x:0", "y:0"}}}) == "x z");
+  CHECK(needed(graph, {{"x:0"}, {"z:0"}, {}, {{"x:0", "y:0"}}}) == "z");
+  CHECK(needed(graph, {{}, {}, {"after"}, {{"total", "x"}}}) == "after total");
+  CHECK(needed(graph, {{}, {"z"}, {}, {{"y:0", "y:0"}}}) == "made total y z");
+}
+
 TEST_CASE("what loops and datasets call is no plain part of the step; what else is called is") {
   NamedGraph graph(testing::ops_of_masters());
   wire::GraphDef def;

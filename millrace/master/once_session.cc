@@ -238,7 +238,7 @@ Status OnceSession::may_run_in_legs(const StepRequestNames& names) {
 void OnceSession::make_callable(MakeCallableRequest request, const Call& call,
                                 Done<MakeCallableReply> done) {
   auto made = std::make_shared<Callable>();
-  made->names = {request.feeds, request.fetches, request.targets};
+  made->names = {request.feeds, request.fetches, request.targets, request.connections};
   made->signature = hash_of(made->names);
   made->options = request.options;
   made->kind = kind_of(made->names);
@@ -267,8 +267,12 @@ void OnceSession::make_callable(MakeCallableRequest request, const Call& call,
 // Makes a callable in a life of the session, unless it is made there; answers with that life.
 void OnceSession::make_at_master(const std::shared_ptr<Callable>& callable, bool is_leased,
                                  const Life& life, const Call& call, Done<Life> done) {
-  MakeCallableRequest request{life.handle, callable->names.feeds, callable->names.fetches,
-                              callable->names.targets, callable->options};
+  MakeCallableRequest request{life.handle,
+                              callable->names.feeds,
+                              callable->names.fetches,
+                              callable->names.targets,
+                              callable->options,
+                              callable->names.connections};
   if (is_leased) {
     request.feeds.emplace_back(OnceGraph::kLease);
     run_under_lease(request, callable->kind.takes ? Kind::takes : Kind::updates);

@@ -11,8 +11,9 @@ namespace millrace {
 
 namespace {
 
-void sort_unique(std::vector<std::string>& names) {
-  std::sort(names.begin(), names.end());
+template <class Name>
+void sort_unique(std::vector<Name>& names) {
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
@@ -54,6 +55,7 @@ Result<StepRequestNames> canonical(const StepRequestNames& names) {
     return invalid("Feed ", shown(*twice), " is given twice; feed it once.");
   sort_unique(sorted.fetches);
   sort_unique(sorted.targets);
+  sort_unique(sorted.connections);
   for (const std::string& fetch : sorted.fetches) {
     if (std::binary_search(sorted.feeds.begin(), sorted.feeds.end(), fetch))
       return invalid(shown(fetch), " is both fed and fetched.");
@@ -66,7 +68,8 @@ uint64_t hash_of(const RunStepRequest& request) { return hash_of_names(request);
 
 bool same_names(const StepRequestNames& names, const RunStepRequest& request) {
   return std::ranges::equal(names.feeds, request.feeds, {}, {}, &NamedTensor::name) &&
-         names.fetches == request.fetches && names.targets == request.targets;
+         names.fetches == request.fetches && names.targets == request.targets &&
+         names.connections.empty();
 }
 
 StepRequestNames names_of(const RunStepRequest& request) {

@@ -82,7 +82,7 @@ Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected
 }
 
 Result<StepPlan> SessionGraph::plan(const StepRequestNames& names) {
-  const StepSignature signature{names.feeds, names.fetches, names.targets};
+  const StepSignature signature{names.feeds, names.fetches, names.targets, names.connections};
   const auto cut = [&] {
     ReaderLock lock(mutex_);
     return cut_step(graph_, devices_, signature);

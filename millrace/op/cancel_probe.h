@@ -25,6 +25,8 @@ class CancelProbe {
 
   CancelProbe() = default;  // nobody cancels
   explicit CancelProbe(KernelContext& context) : cancellation_(context.step().cancellation) {}
+  // Of a call that is no step.
+  explicit CancelProbe(Cancellation& cancellation) : cancellation_(&cancellation) {}
 
   // After `work` elements: false if the rest need not be done. `status` says why.
   bool go_on(int64_t work) {

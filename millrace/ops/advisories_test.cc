@@ -243,6 +243,9 @@ const Advisory kMath[] = {
      "[[0 1 2]], [1] | binary_output = false", "Weights and data must have the same shape"},
     {"an equation that is none", "Einsum", "[1 2], [3 4] | equation = 'a,b->->', N = 2",
      "Expecting exactly one '->' in einsum equation: a,b->->"},
+    {"an equation that sums the axes of an ellipsis", "Einsum", "[1 2] | equation = '...->', N = 1",
+     "Output contains 1 broadcasting dimension(s) but no ellipsis (...) was found in the output "
+     "subscripts."},
     {"an equation with one side", "Einsum", "[1 2] | equation = 'a', N = 1",
      "Expecting exactly one '->' in einsum equation: a"},
     {"an axis beyond the rank", "Cumsum", "[1 2], 4",

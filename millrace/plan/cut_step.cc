@@ -4,17 +4,14 @@
 
 #include "absl/container/flat_hash_map.h"
 
-#include "millrace/base/shown.h"
 #include "millrace/op/rendezvous.h"
 #include "millrace/plan/names_function.h"
 #include "millrace/plan/node_map.h"
+#include "millrace/plan/step_ends.h"
 #include "millrace/plan/step_graph.h"
 
 namespace millrace {
 namespace {
-
-// Its control edges mean "once the value is there", which is the _Recv when it is fed.
-bool is_placeholder(const Node& node) { return node.op->source == Source::fed; }
 
 // Where one task takes a fed value.
 struct Arrival {
@@ -22,25 +19,23 @@ struct Arrival {
   NodeId recv = kNoNode;  // in the step's graph
 };
 
-struct Feed {
-  Endpoint source;
-  std::vector<Arrival> arrivals;  // one per task
-};
+// One per task that consumes a fed value.
+using Arrivals = std::vector<Arrival>;
 
 class StepCutter {
  public:
-  StepCutter(const Graph& whole, const DeviceSet& devices, const StepSignature& signature)
+  StepCutter(const Graph& whole, const DeviceSet& devices, const StepEnds& ends)
       : whole_(whole),
         devices_(devices),
-        signature_(signature),
+        ends_(ends),
+        arrivals_(ends.feeds.size()),
         new_ids_(whole.size()),
         step_{Graph(whole.ops()), {}, {}, {}} {}
 
   Result<StepGraph> run() && {
-    MR_TRY(resolve());
     mark();
     MR_TRY(find_arrivals());
-    step_.graph.reserve(kept_.size() + signature_.feeds.size() + signature_.fetches.size());
+    step_.graph.reserve(kept_.size() + ends_.feeds.size() + ends_.fetches.size());
     step_.graph.set_versions(whole_.versions());
     MR_TRY(add_receives());
     for (NodeId id : kept_) {
@@ -50,107 +45,11 @@ class StepCutter {
     }
     for (NodeId id : kept_) MR_TRY(connect(whole_[id]));
     MR_TRY(add_sends());
-    for (NodeId id : targets_) step_.roots.push_back(new_ids_[id]);
+    for (NodeId id : ends_.targets) step_.roots.push_back(new_ids_[id]);
     return std::move(step_);
   }
 
  private:
-  Status resolve() {
-    if (signature_.fetches.empty() && signature_.targets.empty()) {
-      return invalid("Must specify at least one target to fetch or execute.");
-    }
-    for (const std::string& feed : signature_.feeds) MR_TRY(resolve_feed(feed));
-    MR_TRY(find_missing_fetches());
-    for (const std::string& fetch : signature_.fetches) MR_TRY(resolve_fetch(fetch));
-    std::vector<std::string_view> missing;
-    for (const std::string& target : signature_.targets) {
-      if (const Node* node = whole_.find(target)) {
-        targets_.push_back(node->id);
-      } else {
-        missing.push_back(target);
-      }
-    }
-    if (missing.empty()) return {};
-    return not_found("PruneForTargets: Some target nodes not found: ", listed(missing, " "));
-  }
-
-  // All of them at once: who mends one name at a time has to ask for each. An empty name comes
-  // last, since it says the least.
-  Status find_missing_fetches() const {
-    std::vector<std::string_view> missing;
-    for (const std::string& fetch : signature_.fetches)
-      if (whole_.find(parse_tensor_name(fetch).node) == nullptr) missing.push_back(fetch);
-    if (missing.empty()) return {};
-    std::stable_partition(missing.begin(), missing.end(),
-                          [](std::string_view name) { return !name.empty(); });
-    return not_found("FetchOutputs node ", listed(missing, ", nor "), ": not found");
-  }
-
-  static std::string listed(std::span<const std::string_view> names, std::string_view between) {
-    constexpr size_t kMost = 5;
-    std::string text;
-    for (const std::string_view name : names.first(std::min(names.size(), kMost))) {
-      str_append(&text, text.empty() ? "" : between,
-                 name.empty() ? "'' (an empty name)" : shown(name));
-    }
-    if (names.size() > kMost) str_append(&text, " and ", names.size() - kMost, " more");
-    return text;
-  }
-
-  Status resolve_feed(const std::string& feed) {
-    const TensorName name = parse_tensor_name(feed);
-    const Node* node = whole_.find(name.node);
-    if (node == nullptr) return not_found("FeedInputs: unable to find feed output ", shown(feed));
-    if (name.output >= node->num_outputs()) {
-      return invalid("FeedInputs: ", feed, " should have output index < ", node->num_outputs());
-    }
-    const Endpoint source{node->id, name.output};
-    if (!fed_.emplace(source, feeds_.size()).second) {
-      return invalid("Endpoint \"", feed, "\" fed more than once.");
-    }
-    feeds_.push_back({source, {}});
-    return {};
-  }
-
-  Status resolve_fetch(const std::string& fetch) {
-    const TensorName name = parse_tensor_name(fetch);
-    const Node* node = whole_.find(name.node);
-    if (node == nullptr) return not_found("FetchOutputs node ", shown(fetch), ": not found");
-    if (node->num_outputs() == 0) {
-      return invalid("Tried to fetch data for '", fetch,
-                     "', which produces no output.  To run to a "
-                     "node but not fetch any data, pass '",
-                     fetch,
-                     "' as an argument to the "
-                     "'target_node_names' argument of the Session::Run API.");
-    }
-    if (name.output >= node->num_outputs()) {
-      return invalid("FetchOutputs ", fetch, ": output index too large, must be < ",
-                     node->num_outputs());
-    }
-    const Endpoint source{node->id, name.output};
-    if (fed_.contains(source)) return invalid(fetch, " is both fed and fetched.");
-    fetched_.push_back(source);
-    return {};
-  }
-
-  // Calls `visit` with each edge of `node` that is not replaced by a feed: its producer.
-  template <class Visit>
-  void for_each_producer(const Node& node, Visit visit) const {
-    for (const Endpoint& input : node.inputs) {
-      if (!fed_.contains(input)) visit(input.node);
-    }
-    for (NodeId before : node.control_inputs) {
-      if (!fed_placeholder(before)) visit(before);
-    }
-  }
-
-  const size_t* fed_placeholder(NodeId id) const {
-    if (feeds_.empty() || !is_placeholder(whole_[id])) return nullptr;
-    const auto found = fed_.find(Endpoint{id, 0});
-    return found == fed_.end() ? nullptr : &found->second;
-  }
-
   // Finds what is kept, and lists it in order of ids.
   void mark() {
     const auto keep = [&](NodeId id) {
@@ -158,10 +57,10 @@ class StepCutter {
       new_ids_.set(id, 0);  // until it has its real one
       kept_.push_back(id);
     };
-    for (const Endpoint& source : fetched_) keep(source.node);
-    for (NodeId id : targets_) keep(id);
+    for (const Endpoint& source : ends_.fetches) keep(source.node);
+    for (NodeId id : ends_.targets) keep(id);
     for (size_t next = 0; next < kept_.size(); ++next) {
-      for_each_producer(whole_[kept_[next]], keep);
+      ends_.for_each_producer(whole_[kept_[next]], keep);
     }
     std::ranges::sort(kept_);
   }
@@ -172,35 +71,35 @@ class StepCutter {
                     "', which the session does not have");
   }
 
-  static Arrival* arrival_on(Feed& feed, uint32_t task) {
+  static Arrival* arrival_on(Arrivals& arrivals, uint32_t task) {
     const auto found = std::ranges::find_if(
-        feed.arrivals, [&](const Arrival& arrival) { return arrival.device->task == task; });
-    return found == feed.arrivals.end() ? nullptr : &*found;
+        arrivals, [&](const Arrival& arrival) { return arrival.device->task == task; });
+    return found == arrivals.end() ? nullptr : &*found;
   }
 
   Status find_arrivals() {
-    if (feeds_.empty()) return {};
+    if (ends_.feeds.empty()) return {};
     for (NodeId id : kept_) {
       for (const Endpoint& input : whole_[id].inputs) {
-        const auto fed = fed_.find(input);
-        if (fed != fed_.end()) MR_TRY(add_arrival(feeds_[fed->second], whole_[id]));
+        if (const size_t* fed = ends_.feed_of(ends_.source_of(input)))
+          MR_TRY(add_arrival(*fed, whole_[id]));
       }
     }
     // A value that is there for its own sake serves control edges too.
     for (NodeId id : kept_) {
       for (NodeId before : whole_[id].control_inputs) {
-        const size_t* fed = fed_placeholder(before);
-        if (fed && feeds_[*fed].arrivals.empty()) MR_TRY(add_arrival(feeds_[*fed], whole_[id]));
+        const size_t* fed = ends_.feed_of_control(ends_.source_of_control(before));
+        if (fed && arrivals_[*fed].empty()) MR_TRY(add_arrival(*fed, whole_[id]));
       }
     }
     return {};
   }
 
-  Status add_arrival(Feed& feed, const Node& consumer) {
+  Status add_arrival(size_t feed, const Node& consumer) {
     MR_ASSIGN(const Device* const device, device_of(consumer));
-    if (arrival_on(feed, device->task)) return {};
-    MR_ASSIGN(const Device* const original, device_of(whole_[feed.source.node]));
-    feed.arrivals.push_back({original->task == device->task ? original : device, kNoNode});
+    if (arrival_on(arrivals_[feed], device->task)) return {};
+    MR_ASSIGN(const Device* const original, device_of(whole_[ends_.feeds[feed].node]));
+    arrivals_[feed].push_back({original->task == device->task ? original : device, kNoNode});
     return {};
   }
 
@@ -238,14 +137,14 @@ class StepCutter {
   }
 
   Status add_receives() {
-    for (size_t i = 0; i < feeds_.size(); ++i) {
-      Feed& feed = feeds_[i];
-      const std::string name = tensor_name(feed.source);
-      for (size_t k = 0; k < feed.arrivals.size(); ++k) {
-        Arrival& arrival = feed.arrivals[k];
+    for (size_t i = 0; i < arrivals_.size(); ++i) {
+      const Endpoint source = ends_.feeds[i];
+      const std::string name = tensor_name(source);
+      for (size_t k = 0; k < arrivals_[i].size(); ++k) {
+        Arrival& arrival = arrivals_[i][k];
         Attrs attrs = transfer_attrs(*arrival.device, name);
-        attrs.set("tensor_type", whole_[feed.source.node].output_types()[feed.source.output].dtype);
-        MR_ASSIGN(arrival.recv, step_.graph.add({.name = transfer_name("recv", feed.source, k),
+        attrs.set("tensor_type", whole_[source.node].output_types()[source.output].dtype);
+        MR_ASSIGN(arrival.recv, step_.graph.add({.name = transfer_name("recv", source, k),
                                                  .op = "_Recv",
                                                  .attrs = std::move(attrs)}));
         step_.graph.set_device(arrival.recv, arrival.device->full_name);
@@ -258,24 +157,26 @@ class StepCutter {
   Status connect(const Node& node) {
     const NodeId id = new_ids_[node.id];
     for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
-      Endpoint source{new_ids_[node.inputs[slot].node], node.inputs[slot].output};
-      if (const auto fed = fed_.find(node.inputs[slot]); fed != fed_.end()) {
+      const Endpoint read = ends_.source_of(node.inputs[slot]);
+      Endpoint source{new_ids_[read.node], read.output};
+      if (const size_t* fed = ends_.feed_of(read)) {
         MR_ASSIGN(const Device* const device, device_of(node));
-        source = {arrival_on(feeds_[fed->second], device->task)->recv, 0};
+        source = {arrival_on(arrivals_[*fed], device->task)->recv, 0};
       }
       MR_TRY(step_.graph.set_input(id, static_cast<int>(slot), source));
     }
     if (node.control_inputs.empty()) return {};
     std::vector<NodeId> before;
     for (NodeId control : node.control_inputs) {
-      const size_t* fed = fed_placeholder(control);
+      const NodeId source = ends_.source_of_control(control);
+      const size_t* fed = ends_.feed_of_control(source);
       if (fed == nullptr) {
-        before.push_back(new_ids_[control]);
+        before.push_back(new_ids_[source]);
         continue;
       }
       MR_ASSIGN(const Device* const device, device_of(node));
-      const Arrival* here = arrival_on(feeds_[*fed], device->task);
-      before.push_back((here ? *here : feeds_[*fed].arrivals[0]).recv);
+      const Arrival* here = arrival_on(arrivals_[*fed], device->task);
+      before.push_back((here ? *here : arrivals_[*fed][0]).recv);
     }
     step_.graph.set_control_inputs(id, std::move(before));
     return {};
@@ -283,8 +184,8 @@ class StepCutter {
 
   Status add_sends() {
     absl::flat_hash_map<Endpoint, size_t> times;
-    for (size_t i = 0; i < fetched_.size(); ++i) {
-      const Endpoint source = fetched_[i];
+    for (size_t i = 0; i < ends_.fetches.size(); ++i) {
+      const Endpoint source = ends_.fetches[i];
       MR_ASSIGN(const Device* const device, device_of(whole_[source.node]));
       // Fetched twice is sent twice, under keys of their own.
       const size_t repeat = times[source]++;
@@ -304,11 +205,8 @@ class StepCutter {
 
   const Graph& whole_;
   const DeviceSet& devices_;
-  const StepSignature& signature_;
-  std::vector<Feed> feeds_;
-  absl::flat_hash_map<Endpoint, size_t> fed_;  // into feeds_
-  std::vector<Endpoint> fetched_;
-  std::vector<NodeId> targets_;
+  const StepEnds& ends_;
+  std::vector<Arrivals> arrivals_;  // of each feed
   std::vector<NodeId> kept_;
   NodeMap new_ids_;  // by id in the whole graph; kNoNode if it is not kept
   StepGraph step_;
@@ -318,7 +216,8 @@ class StepCutter {
 
 Result<StepGraph> cut_step(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature) {
-  return StepCutter(whole, devices, signature).run();
+  MR_ASSIGN(const StepEnds ends, StepEnds::find(whole, signature));
+  return StepCutter(whole, devices, ends).run();
 }
 
 void drop_unneeded(StepGraph& step) {

@@ -13,9 +13,13 @@ using testing::TextCase;
 
 std::string run_cut_step(const TextCase& text_case) {
   const Graph graph = graph_of(testing::with_full_names(text_case.input));
-  const StepSignature signature{.feeds = text_case.list("feeds"),
-                                .fetches = text_case.list("fetches"),
-                                .targets = text_case.list("targets")};
+  StepSignature signature{.feeds = text_case.list("feeds"),
+                          .fetches = text_case.list("fetches"),
+                          .targets = text_case.list("targets")};
+  for (const std::string& connection : text_case.list("connections")) {
+    const size_t arrow = connection.find("->");
+    signature.connections.push_back({connection.substr(0, arrow), connection.substr(arrow + 2)});
+  }
   const auto step = cut_step(graph, testing::devices_of(text_case), signature);
   if (!step.ok()) return step.status().to_string();
   CHECK(validate(step->graph).ok());

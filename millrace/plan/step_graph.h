@@ -7,6 +7,7 @@
 //   fed `x:k`      node `_recv_x_k`, client_terminated, on every task that consumes the value: on
 //                  the device of x if its task is among them, else on that of the first consumer
 //                  there. Further tasks' nodes are `_recv_x_k.1` and so on.
+//   connected x:k  whoever reads it reads the other tensor; there is no node for it.
 //   fetched `y:k`  node `_send_y_k`, client_terminated, on the device of y.
 //   key            device;incarnation;device;x:k;0:0, with that device on both sides: who starts
 //                  the step hands values straight to each task, and takes them straight from it.
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "millrace/graph/graph.h"
+#include "millrace/graph/tensor_connection.h"
 #include "millrace/plan/device_set.h"
 
 namespace millrace {
@@ -24,6 +26,7 @@ struct StepSignature {
   std::vector<std::string> feeds;    // "x:0" or "x", each once
   std::vector<std::string> fetches;  // likewise; may repeat
   std::vector<std::string> targets;  // names of nodes to run for their effect
+  std::vector<TensorConnection> connections = {};
 };
 
 // One way of a client's value into or out of a step.
@@ -46,7 +49,9 @@ struct StepGraph {
 // Cuts a step out of a valid and placed graph; keeps what a fetch or target needs through data and
 // control edges that are not fed. Costs time in proportion to what is kept. Errors, in TensorFlow's
 // words: INVALID_ARGUMENT "Must specify at least one target to fetch or execute.", something fed
-// twice, fed and fetched, or an output that a node does not have; NOT_FOUND for unknown names.
+// twice, fed and fetched (connected to another tensor, likewise), or an output that a node does not
+// have, or a connection from what is unknown, of another type, or that would make a cycle;
+// NOT_FOUND for unknown names.
 Result<StepGraph> cut_step(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature);
 

@@ -152,7 +152,8 @@ void RetriedMaster::run_step_within(RetryTerms terms, RunStepRequest request, co
 
 void RetriedMaster::make_callable(MakeCallableRequest request, Call call,
                                   Done<MakeCallableReply> done) {
-  const StepKind kind = kind_of({request.feeds, request.fetches, request.targets});
+  const StepKind kind =
+      kind_of({request.feeds, request.fetches, request.targets, request.connections});
   if (kind.again == Again::under_name) {
     request.feeds.emplace_back(RetryGraph::kName);
     request.targets.emplace_back(RetryGraph::kStepNode);

@@ -142,3 +142,16 @@ def test_a_callable_spans_tasks(cluster, graph):
     with tf1.Session(both.target("worker")) as session:
         call = session._make_callable_from_options(options([x], [z, y]))
         assert call(np.int32(20)) == [41, 40]
+
+
+def test_a_tensor_stands_for_another_in_a_callable(target, graph):
+    x = tf1.placeholder(tf.float32, [], name="x")
+    y = tf1.placeholder(tf.float32, [], name="y")
+    doubled, total = y * 2, x + 1
+    connected = options([y], [total])
+    connected.tensor_connection.add(from_tensor=doubled.name, to_tensor=x.name)
+    with tf1.Session(target) as session:
+        assert session._make_callable_from_options(connected)(np.float32(5)) == [11]
+        connected.fetch.append(x.name)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="both fed and fetched"):
+            session._make_callable_from_options(connected)

@@ -72,6 +72,7 @@ class CacheDataset final : public DerivedDataset {
  public:
   explicit CacheDataset(DatasetPtr input)
       : DerivedDataset(std::move(input)), memory_(std::make_shared<Memory>()) {}
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     if (auto elements = memory_->elements())
       return IteratorPtr(std::make_unique<Remembered>(std::move(elements)));

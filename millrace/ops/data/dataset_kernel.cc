@@ -84,11 +84,29 @@ KernelFactory dataset_kernel(MakeDataset make) {
 namespace {
 
 bool has_metadata(std::string_view name) {
-  constexpr std::string_view kWithout[] = {
-      "OptimizeDataset",          "OptimizeDatasetV2",        "ModelDataset",
-      "FinalizeDataset",          "AssertNextDataset",        "MaxIntraOpParallelismDataset",
-      "IgnoreErrorsDataset",      "PrivateThreadPoolDataset", "RewriteDataset",
-      "AssertCardinalityDataset", "RebatchDatasetV2",         "DirectedInterleaveDataset"};
+  constexpr std::string_view kWithout[] = {"OptimizeDataset",
+                                           "OptimizeDatasetV2",
+                                           "ModelDataset",
+                                           "FinalizeDataset",
+                                           "AssertNextDataset",
+                                           "MaxIntraOpParallelismDataset",
+                                           "IgnoreErrorsDataset",
+                                           "PrivateThreadPoolDataset",
+                                           "RewriteDataset",
+                                           "AssertCardinalityDataset",
+                                           "RebatchDatasetV2",
+                                           "DirectedInterleaveDataset",
+                                           "CSVDataset",
+                                           "CSVDatasetV2",
+                                           "ParseExampleDataset",
+                                           "ParseExampleDatasetV2",
+                                           "SparseTensorSliceDataset",
+                                           "DenseToSparseBatchDataset",
+                                           "GroupByReducerDataset",
+                                           "MatchingFilesDataset",
+                                           "SleepDataset",
+                                           "RebatchDataset",
+                                           "AutoShardDataset"};
   return !name.starts_with("Experimental") &&
          std::ranges::find(kWithout, name) == std::end(kWithout);
 }

@@ -28,10 +28,14 @@ Status register_seed_generators(OpRegistry& ops);
 Status register_dataset_prefetch(OpRegistry& ops);
 // Map, Filter, TakeWhile, MapAndBatch: functions of elements.
 Status register_dataset_maps(OpRegistry& ops);
+// ParseExample: features of Examples.
+Status register_dataset_parsed_examples(OpRegistry& ops);
 // FlatMap, Interleave and ParallelInterleave: functions that give datasets.
 Status register_dataset_flat_maps(OpRegistry& ops);
 // TextLine, TFRecord, FixedLengthRecord: records of files.
 Status register_dataset_files(OpRegistry& ops);
+// CSV: rows of files.
+Status register_dataset_csv_files(OpRegistry& ops);
 // Scan, GroupByWindow.
 Status register_dataset_scans(OpRegistry& ops);
 // ReduceDataset, GetElementAtIndex, DatasetToSingleElement.
@@ -48,6 +52,18 @@ Status register_dataset_choices(OpRegistry& ops);
 Status register_dataset_rebatches(OpRegistry& ops);
 // AssertCardinality.
 Status register_dataset_counts(OpRegistry& ops);
+// AutoShard: what one of several workers takes.
+Status register_dataset_auto_shards(OpRegistry& ops);
+// GroupByReducer.
+Status register_dataset_group_reducers(OpRegistry& ops);
+// MatchingFiles: names by patterns.
+Status register_dataset_matching_files(OpRegistry& ops);
+// Sleep.
+Status register_dataset_sleeps(OpRegistry& ops);
+// SparseTensorSlice, DenseToSparseBatch.
+Status register_dataset_sparse_elements(OpRegistry& ops);
+// CompressElement, UncompressElement.
+Status register_compressed_elements(OpRegistry& ops);
 // InitializeTableFromDataset.
 Status register_table_fillers(OpRegistry& ops);
 // SerializeIterator, DeserializeIterator.

@@ -7,6 +7,7 @@
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
 #include "millrace/ops/data/function_walk.h"
+#include "millrace/ops/data/mapped.h"
 
 namespace millrace::data {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr int64_t kAutoCalls = 4;
 // More take memory and no other good.
 constexpr int64_t kMostCalls = 4096;
-
-// What a function's OUT_OF_RANGE means: the end, unless the node promised an element for each.
-enum class OutOfRange : uint8_t { ends, is_error };
 
 Result<Next> failed_call(Status status, OutOfRange out_of_range) {
   if (!ends_sequence(status)) return status;
@@ -53,15 +51,6 @@ class Mapping final : public DatasetIterator {
 
 // ---- ParallelMap: several calls at a time
 // --------------------------------------------------------
-
-enum class Order : uint8_t { kept, any };
-
-// What is called at once, and how.
-struct Parallel {
-  size_t calls = 1;
-  Order order = Order::kept;
-  OutOfRange out_of_range = OutOfRange::ends;
-};
 
 class ParallelMapping final : public DatasetIterator {
  public:
@@ -140,6 +129,9 @@ class MapDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return parallel_.out_of_range == OutOfRange::ends ? kUnknown : input_->cardinality();
   }
+  int64_t batch_size() const override {
+    return parallel_.rows == Rows::kept ? input_->batch_size() : kNoBatches;
+  }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     MR_ASSIGN(WalkFunction function,
@@ -205,6 +197,7 @@ class FilterDataset final : public DerivedDataset {
   FilterDataset(DatasetPtr input, CapturedPtr predicate, Refused refused)
       : DerivedDataset(std::move(input)), predicate_(std::move(predicate)), refused_(refused) {}
   int64_t cardinality() const override { return kUnknown; }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     MR_ASSIGN(WalkFunction predicate,
@@ -230,6 +223,7 @@ class MapAndBatchDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return batches_of(input_->cardinality(), size_, remainder_);
   }
+  int64_t batch_size() const override { return size_; }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr mapped, input_->iterate(host));
     return batches(std::move(mapped), size_, remainder_, stacked_batch, Loss::the_batch);
@@ -248,12 +242,6 @@ Result<OutOfRange> out_of_range_of(const AttrView& attrs) {
   return preserves ? OutOfRange::is_error : OutOfRange::ends;
 }
 
-Result<size_t> calls_of(int64_t asked) {
-  if (asked == -1) return static_cast<size_t>(kAutoCalls);
-  if (asked < 1) return invalid("num_parallel_calls must be greater than zero.");
-  return static_cast<size_t>(std::min(asked, kMostCalls));
-}
-
 Result<DatasetPtr> map_dataset(DatasetInputs& inputs, const Parallel& parallel) {
   MR_ASSIGN(DatasetPtr input, inputs.dataset());
   MR_ASSIGN(auto components, inputs.components());
@@ -266,17 +254,6 @@ Result<DatasetPtr> make_map(DatasetInputs& inputs) {
   Parallel parallel;
   MR_ASSIGN(parallel.out_of_range, out_of_range_of(inputs.attrs()));
   return map_dataset(inputs, parallel);
-}
-
-// "sloppy", or what took its place.
-Result<Order> order_of(const AttrView& attrs) {
-  if (const AttrValue* sloppy = attrs.find("sloppy")) {
-    MR_ASSIGN(const bool is_sloppy, attrs.boolean("sloppy"));
-    static_cast<void>(sloppy);
-    return is_sloppy ? Order::any : Order::kept;
-  }
-  MR_ASSIGN(const std::string deterministic, attrs.string("deterministic"));
-  return deterministic == "false" ? Order::any : Order::kept;
 }
 
 template <class Int>
@@ -324,6 +301,28 @@ Result<DatasetPtr> make_map_and_batch(DatasetInputs& inputs) {
 }
 
 }  // namespace
+
+Result<size_t> calls_of(int64_t asked) {
+  if (asked == -1) return static_cast<size_t>(kAutoCalls);
+  if (asked < 1) return invalid("num_parallel_calls must be greater than zero.");
+  return static_cast<size_t>(std::min(asked, kMostCalls));
+}
+
+Result<Order> order_of(const AttrView& attrs) {
+  if (const AttrValue* sloppy = attrs.find("sloppy")) {
+    MR_ASSIGN(const bool is_sloppy, attrs.boolean("sloppy"));
+    static_cast<void>(sloppy);
+    return is_sloppy ? Order::any : Order::kept;
+  }
+  MR_ASSIGN(const std::string deterministic, attrs.string("deterministic"));
+  return deterministic == "false" ? Order::any : Order::kept;
+}
+
+DatasetPtr mapped(Dataset::Components components, DatasetPtr input, CapturedPtr function,
+                  const Parallel& parallel) {
+  return std::make_shared<MapDataset>(std::move(components), std::move(input), std::move(function),
+                                      parallel);
+}
 
 Status register_dataset_maps(OpRegistry& ops) {
   const std::string inputs = "input_dataset: variant, other_arguments: Targuments";

@@ -259,17 +259,33 @@ TEST_CASE("three diagonals are solved with and without changing rows, and may be
   const Tensor rhs = numbers({3, 1}, {1, 16, 22});
   CHECK(is_close(f.run("TridiagonalSolve", {diagonals, rhs})[0],
                  numbers({3, 1}, {(16 - 4 - 6) / 6.0, 1, 3})));
-  const auto singular = [&](bool perturbs) {
-    return f
-        .run("TridiagonalSolve", {nothing({3, 1}), numbers({1, 1}, {1})},
-             {{"perturb_singular", perturbs}})[0]
-        .flat<double>()[0];
-  };
-  CHECK_FALSE(std::isfinite(singular(false)));
-  CHECK(std::isfinite(singular(true)));
+  CHECK_FALSE(std::isfinite(
+      f.run("TridiagonalSolve", {nothing({3, 1}), numbers({1, 1}, {1})})[0].flat<double>()[0]));
   CHECK(f.error("TridiagonalSolve", {diagonals, rhs},
                 {{"partial_pivoting", false}, {"perturb_singular", true}}) ==
         "Setting perturb_singular requires also setting partial_pivoting.");
+}
+
+TEST_CASE("a pivot of 0 is moved as LAPACK moves it: by epsilon times the largest element") {
+  Algebra f;
+  const auto perturbed = [&](const Tensor& diagonals, const Tensor& rhs) {
+    return f.run("TridiagonalSolve", {diagonals, rhs}, {{"perturb_singular", true}})[0];
+  };
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  constexpr double kTiny = std::numeric_limits<double>::min();
+  // No element is larger than 0: the smallest number of full precision, 1 + 2 + 4 + 8 times.
+  CHECK(is_close(perturbed(nothing({3, 1}), numbers({1, 3}, {6, 9, 12})),
+                 numbers({1, 3}, {6 / (15 * kTiny), 9 / (15 * kTiny), 12 / (15 * kTiny)})));
+  CHECK(is_close(perturbed(numbers({3, 2}, {3, 0, 1, 3, 0, 1}), numbers({2, 1}, {1, 4})),
+                 numbers({2, 1}, {1 - 3 / kEpsilon, 1 / kEpsilon})));
+  // A row that takes the place of the one above it, and one that begins with 0 below a pivot of 0.
+  CHECK(is_close(perturbed(numbers({3, 4}, {2, -1, 1, 0, 1, 4, 1, -1, 0, 2, 0, 3}),
+                           numbers({4, 1}, {1, 2, 3, 4})),
+                 numbers({4, 1}, {1 - 1.75 / kEpsilon, 0.875 / kEpsilon, 1.75, 1.25})));
+  // What can be solved is solved.
+  CHECK(is_close(
+      perturbed(numbers({3, 3}, {1, 2, 9, 0, 4, 5, 9, 6, 7}), numbers({3, 1}, {1, 16, 22})),
+      numbers({3, 1}, {1, 1, 3})));
 }
 
 }  // namespace

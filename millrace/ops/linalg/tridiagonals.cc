@@ -1,11 +1,8 @@
 // Part of families.h: register_tridiagonals.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "millrace/ops/linalg/eigen.h"
 #include "millrace/ops/linalg/families.h"
 #include "millrace/ops/linalg/gradients.h"
+#include "millrace/ops/linalg/tridiagonal_system.h"
 #include "millrace/ops/loops/loop_of.h"
 
 namespace millrace {
@@ -60,13 +57,9 @@ Status infer_product(InferContext& context) {
 
 // --- TridiagonalSolve ---
 
-struct Solving {
-  bool pivots = true, perturbs = false;
-};
-
 struct BoundSolving {
-  Result<Solving> read(const KernelSpec& spec) const {
-    Solving made;
+  Result<TridiagonalSolving> read(const KernelSpec& spec) const {
+    TridiagonalSolving made;
     MR_ASSIGN(made.pivots, spec.attrs.boolean("partial_pivoting"));
     MR_ASSIGN(made.perturbs, spec.attrs.boolean("perturb_singular"));
     if (made.perturbs && !made.pivots)
@@ -75,90 +68,23 @@ struct BoundSolving {
   }
 };
 
-// One system of n > 0 rows. Row k of the eliminated matrix has a pivot and two elements behind it.
-template <class T>
-struct System {
-  using Real = typename Eigen::NumTraits<T>::Real;
-
-  Eigen::Map<const Matrix<T>> diagonals;
-  Eigen::Map<Matrix<T>> x;  // begins as the right side
-  Solving solving;
-  int64_t n = diagonals.cols();
-  std::vector<T> pivots = std::vector<T>(static_cast<size_t>(n));
-  std::vector<T> seconds = std::vector<T>(static_cast<size_t>(n));
-  std::vector<T> thirds = std::vector<T>(static_cast<size_t>(n));
-
-  T above(int64_t k) const { return k + 1 < n ? diagonals(0, k) : T(0); }
-  T main(int64_t k) const { return diagonals(1, k); }
-  T below(int64_t k) const { return diagonals(2, k); }
-
-  // What a pivot too small to divide by is taken for, if the node says so.
-  T not_too_small(T pivot) const {
-    const Real least = std::numeric_limits<Real>::min() * Real(4);
-    if (!solving.perturbs || !(std::abs(pivot) < least)) return pivot;
-    return pivot == T(0) ? T(least) : pivot * (least / std::abs(pivot));
-  }
-
-  void run() {
-    pivots[0] = main(0);
-    seconds[0] = above(0);
-    for (int64_t row = 0; row + 1 < n; ++row) eliminate(row);
-    const auto last = static_cast<size_t>(n - 1);
-    pivots[last] = not_too_small(pivots[last]);
-    // Nothing solves it: that is told in every element, as by TensorFlow.
-    if (std::find(pivots.begin(), pivots.end(), T(0)) != pivots.end()) {
-      x.setConstant(T(std::numeric_limits<Real>::quiet_NaN()));
-      return;
-    }
-    for (int64_t row = n - 1; row >= 0; --row) {
-      const auto k = static_cast<size_t>(row);
-      if (row + 1 < n) x.row(row) -= seconds[k] * x.row(row + 1);
-      if (row + 2 < n) x.row(row) -= thirds[k] * x.row(row + 2);
-      x.row(row) /= pivots[k];
-    }
-  }
-
-  // Row `row` is whole but for its pivot's place; makes zero of what stands below that.
-  void eliminate(int64_t row) {
-    const auto k = static_cast<size_t>(row);
-    const T lower = below(row + 1);
-    if (!solving.pivots || !(std::abs(lower) > std::abs(pivots[k]))) {
-      pivots[k] = not_too_small(pivots[k]);
-      const T factor = lower / pivots[k];
-      pivots[k + 1] = main(row + 1) - factor * seconds[k];
-      seconds[k + 1] = above(row + 1);
-      x.row(row + 1) -= factor * x.row(row);
-      return;
-    }
-    const T factor = pivots[k] / lower;
-    const T second = seconds[k];
-    pivots[k] = lower;
-    seconds[k] = main(row + 1);
-    thirds[k] = above(row + 1);
-    pivots[k + 1] = second - factor * seconds[k];
-    seconds[k + 1] = -factor * thirds[k];
-    x.row(row).swap(x.row(row + 1));
-    x.row(row + 1) -= factor * x.row(row);
-  }
-};
-
-using SystemLoop = Status (*)(KernelContext& context, const Batch& right, Solving solving,
-                              Tensor& made);
+using SystemLoop = Status (*)(KernelContext& context, const Batch& right,
+                              TridiagonalSolving solving, Tensor& made);
 
 template <class T>
-Status solution_of_bands(KernelContext& context, const Batch& right, Solving solving,
+Status solution_of_bands(KernelContext& context, const Batch& right, TridiagonalSolving solving,
                          Tensor& made) {
   const int64_t n = right.rows, columns = right.columns;
-  return each_matrix(context, right.count, 8.0 * static_cast<double>(right.elements()),
-                     [&](int64_t i) -> Status {
-                       auto x = matrix_at<T>(made, i, n, columns);
-                       x = matrix_at<T>(context.input(1), i, n, columns);
-                       System<T>{matrix_at<T>(context.input(0), i, 3, n), x, solving}.run();
-                       return {};
-                     });
+  return each_matrix(
+      context, right.count, 8.0 * static_cast<double>(right.elements()), [&](int64_t i) -> Status {
+        auto x = matrix_at<T>(made, i, n, columns);
+        x = matrix_at<T>(context.input(1), i, n, columns);
+        TridiagonalSystem<T>{matrix_at<T>(context.input(0), i, 3, n), x, solving}.run();
+        return {};
+      });
 }
 
-Result<Tensor> solve_three(KernelContext& context, SystemLoop loop, Solving solving) {
+Result<Tensor> solve_three(KernelContext& context, SystemLoop loop, TridiagonalSolving solving) {
   const Tensor &diagonals = context.input(0), &rhs = context.input(1);
   MR_ASSIGN(const Batch left, batch_of(diagonals, 0));
   MR_ASSIGN(const Batch right, batch_of(rhs, 1));

@@ -69,6 +69,17 @@ Status note_sizes(std::span<const Label> labels, const PartialShape& shape, Size
   return {};
 }
 
+// "..." may stand for no axis where the output has none.
+Status check_ellipsis(const Equation& equation, const Sizes& sizes) {
+  if (equation.output.find('.') != std::string::npos) return {};
+  const auto count =
+      std::ranges::count_if(sizes, [](const auto& of) { return of.first < kFirstLetter; });
+  if (count == 0) return {};
+  return invalid("Output contains ", count,
+                 " broadcasting dimension(s) but no ellipsis (...) was found in the output "
+                 "subscripts.");
+}
+
 // --- the product of two operands, as matrices of a batch ---
 
 using EinsumLoop = void (*)(const void* a, const void* b, void* c, int64_t rows, int64_t inner,
@@ -210,6 +221,7 @@ Result<Tensor> einsum(KernelContext& context, EinsumLoop loop, const Equation& e
     MR_TRY(note_sizes(labels, tensor.shape(), sizes));
     operands.push_back({&tensor, std::move(labels)});
   }
+  MR_TRY(check_ellipsis(equation, sizes));
   MR_ASSIGN(const Tensor one, one_of(context.output_dtype(0)));
   if (operands.size() == 1) operands.push_back({&one, {}});
   std::vector<Label> output;
@@ -263,6 +275,7 @@ Status infer_einsum(InferContext& context) {
               labels_of(equation.inputs[static_cast<size_t>(i)], shape.rank()));
     MR_TRY(note_sizes(labels, shape, sizes));
   }
+  MR_TRY(check_ellipsis(equation, sizes));
   const bool has_ellipsis = equation.output.find('.') != std::string::npos;
   if (!all_known && has_ellipsis) return {};
   std::vector<int64_t> dims;

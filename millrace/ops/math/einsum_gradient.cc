@@ -50,12 +50,14 @@ Status by_operand(GradContext& g, const Equation& equation, int slot) {
   const auto written = [](std::string_view letters) { return Equation::written(letters); };
   std::vector<Endpoint> inputs = {g.grad()};
   std::string left = written(equation.output);
-  // "..." that the output sums away can't be named there.
   if (is_pair) {
     inputs.push_back(conjugate(g, g.input(1 - slot)));
     left += "," + written(other);
   }
-  Endpoint made = add_einsum(g, inputs, left + "->" + written(parts.letters));
+  // Axes "..." that this one lacks came of the other; an Einsum does not sum them.
+  const bool is_spread = contains(equation.output, '.') && !contains(own, '.');
+  Endpoint made =
+      add_einsum(g, inputs, left + "->" + written((is_spread ? "." : "") + parts.letters));
   // In the input's own letters, those once that it has twice, "..." in front.
   const Endpoint input = g.input(slot);
   std::string all = parts.letters + parts.missing;
@@ -70,7 +72,7 @@ Status by_operand(GradContext& g, const Equation& equation, int slot) {
     const Endpoint column = g.add("Reshape", {made, shape});
     made = g.add("AddV2", {column, g.add("ZerosLike", {like})});
   }
-  if (contains(all, '.')) made = leading_summed(g, made, like, letters);
+  if (is_spread || contains(all, '.')) made = leading_summed(g, made, like, letters);
   if (!is_plain) made = add_einsum(g, {made}, written(all) + "->" + written(own));
   g.set_input_grad(slot, made);
   return {};
@@ -81,12 +83,12 @@ Status by_operand(GradContext& g, const Equation& equation, int slot) {
 Status einsum(GradContext& g) {
   MR_ASSIGN(const std::string text, g.attrs().string("equation"));
   MR_ASSIGN(const Equation equation, Equation::parse(text, g.num_inputs()));
-  const bool sums_ellipsis = !contains(equation.output, '.') &&
-                             std::ranges::any_of(equation.inputs, [](const auto& letters) {
-                               return contains(letters, '.');
-                             });
-  if (sums_ellipsis)
-    return unimplemented("the gradient of an einsum that sums the axes of ...: '", text, "'");
+  const bool loses_ellipsis = !contains(equation.output, '.') &&
+                              std::ranges::any_of(equation.inputs, [](const auto& letters) {
+                                return contains(letters, '.');
+                              });
+  if (loses_ellipsis)
+    return unimplemented("the gradient of an einsum whose output lacks ...: '", text, "'");
   for (int slot = 0; slot < g.num_inputs(); ++slot) {
     if (g.is_needed(slot)) MR_TRY(by_operand(g, equation, slot));
   }

@@ -113,6 +113,13 @@ Result<int> set_parsed(KernelContext& context, ParsedExamples parsed,
   return slot + 2 * ragged;
 }
 
+Result<std::vector<std::string>> keys_of(const AttrView& attrs, std::string_view name) {
+  const AttrValue* value = attrs.find(name);
+  const auto* keys = value == nullptr ? nullptr : value->as_list_of<std::string>();
+  if (keys == nullptr) return invalid("attribute '", name, "' must be a list of strings");
+  return std::vector<std::string>(keys->begin(), keys->end());
+}
+
 Result<Tensor> row_splits(DType dtype, std::span<const int64_t> ends) {
   std::vector<int64_t> splits{0};
   splits.insert(splits.end(), ends.begin(), ends.end());
@@ -166,6 +173,13 @@ Result<ParsedExamples> ExampleParser::parse(KernelContext& context,
   MR_TRY(shared);
   for (size_t piece = 1; piece < pieces; ++piece) append(builds[0], std::move(builds[piece]));
   return finish(std::move(builds[0]), true);
+}
+
+Result<ParsedExamples> ExampleParser::parse(std::span<const std::string> serialized,
+                                            CancelProbe& probe) const {
+  Build build = begin();
+  MR_TRY(add_examples(serialized, {}, 0, serialized.size(), probe, build));
+  return finish(std::move(build), true);
 }
 
 Status ExampleParser::add_examples(std::span<const std::string> serialized,

@@ -50,6 +50,9 @@ struct SparseOutputs {
 };
 Result<SparseOutputs> sparse_outputs(const ParsedList& list, bool has_batch);
 
+// The keys that an attribute lists. Errors: INVALID_ARGUMENT if it is no list of strings.
+Result<std::vector<std::string>> keys_of(const AttrView& attrs, std::string_view name);
+
 // A 0, and where each row ends, as a vector of int32 or int64.
 Result<Tensor> row_splits(DType dtype, std::span<const int64_t> ends);
 // How many splits there are of that many rows, where a shape rule knows them.
@@ -81,6 +84,8 @@ class ExampleParser {
   // CANCELLED if the step ends meanwhile.
   Result<ParsedExamples> parse(KernelContext& context, std::span<const std::string> serialized,
                                std::span<const std::string> names) const;
+  // The same without names, on this thread alone.
+  Result<ParsedExamples> parse(std::span<const std::string> serialized, CancelProbe& probe) const;
   // As parse(), of one example: dense tensors have no axis for the batch.
   Result<ParsedExamples> parse_one(const std::string& serialized, CancelProbe& probe) const;
   // Of the Features message of a sequence's context.

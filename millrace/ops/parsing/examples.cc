@@ -182,20 +182,13 @@ Status infer_batch(InferContext& context) {
 
 // --- Of one ---
 
-Result<std::vector<std::string>> text_list(const AttrView& attrs, std::string_view name) {
-  const AttrValue* value = attrs.find(name);
-  const auto* texts = value == nullptr ? nullptr : value->as_list_of<std::string>();
-  if (texts == nullptr) return invalid("attribute '", name, "' must be a list of strings");
-  return std::vector<std::string>(texts->begin(), texts->end());
-}
-
 class ParseOneKernel final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     auto made = std::make_unique<ParseOneKernel>();
     MR_ASSIGN(made->node_, ExampleNode::read(spec.attrs));
-    MR_ASSIGN(made->list_keys_, text_list(spec.attrs, "sparse_keys"));
-    MR_ASSIGN(made->dense_keys_, text_list(spec.attrs, "dense_keys"));
+    MR_ASSIGN(made->list_keys_, keys_of(spec.attrs, "sparse_keys"));
+    MR_ASSIGN(made->dense_keys_, keys_of(spec.attrs, "dense_keys"));
     return std::unique_ptr<Kernel>(std::move(made));
   }
 

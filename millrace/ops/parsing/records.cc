@@ -1,18 +1,16 @@
 // Part of families.h: register_records.
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/charconv.h"
 #include "absl/strings/escaping.h"
 
 #include "millrace/base/str_cat.h"
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/parsing/csv_fields.h"
 #include "millrace/ops/parsing/families.h"
 #include "millrace/wire/tensor_codec.h"
 
@@ -73,117 +71,6 @@ Status infer_decode_raw(InferContext& context) {
 
 // --- DecodeCSV ---
 
-struct CsvFormat {
-  char delimiter = ',';
-  bool has_quotes = true;
-  std::string missing;
-  std::vector<int64_t> columns;  // none: all
-
-  // Whether nobody asks for what stands behind so many fields.
-  bool is_enough(size_t fields) const {
-    return !columns.empty() && std::cmp_greater(fields, columns.back());
-  }
-};
-
-// The fields of one record, as RFC 4180 has them: those in quotes may hold what parts fields, and
-// quotes that are doubled. Ends of lines are left out where a field begins, and nowhere else.
-Status cut_record(const CsvFormat& format, std::string_view record,
-                  std::vector<std::string>& fields) {
-  fields.clear();
-  size_t at = 0;
-  for (;;) {
-    while (at < record.size() && (record[at] == '\n' || record[at] == '\r')) ++at;
-    if (at >= record.size()) break;
-    std::string field;
-    if (format.has_quotes && at < record.size() && record[at] == '"') {
-      for (++at;; ++at) {
-        if (at >= record.size())
-          return invalid(
-              "Quoted field has to end with quote followed by "
-              "delim or end");
-        if (record[at] == '"') {
-          if (at + 1 >= record.size() || record[at + 1] != '"') break;
-          ++at;
-        }
-        field.push_back(record[at]);
-      }
-      ++at;
-      if (at < record.size() && record[at] != format.delimiter)
-        return invalid("Quoted field has to end with quote followed by delim or end");
-    } else {
-      while (at < record.size() && record[at] != format.delimiter) {
-        const char c = record[at++];
-        if ((format.has_quotes && c == '"') || c == '\n' || c == '\r') {
-          return invalid("Unquoted fields cannot have quotes/CRLFs inside; see use_quote_delim");
-        }
-        field.push_back(c);
-      }
-    }
-    fields.push_back(std::move(field));
-    if (format.is_enough(fields.size())) return {};
-    ++at;
-  }
-  if (record.ends_with(format.delimiter)) fields.emplace_back();
-  return {};
-}
-
-template <class T>
-bool read_number(std::string_view text, T& number) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
-    text.remove_suffix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const char* const end = text.data() + text.size();
-  if constexpr (std::is_integral_v<T>) {
-    const auto [stop, problem] = std::from_chars(text.data(), end, number);
-    return problem == std::errc() && stop == end;
-  } else {
-    const auto [stop, problem] = absl::from_chars(text.data(), end, number);
-    if (problem == std::errc::result_out_of_range && std::abs(number) > 1)
-      number = number > 0 ? HUGE_VAL : -HUGE_VAL;
-    return problem != std::errc::invalid_argument && stop == end && !text.empty();
-  }
-}
-
-// One field into row `row` of a column; its default if it is missing.
-template <class T>
-Status put_field(Tensor& column, size_t row, const std::string* text, const Tensor& fallback,
-                 size_t number) {
-  T& element = column.mutable_flat<T>()[row];
-  if (text == nullptr) {
-    if (fallback.num_elements() != 1) {
-      return invalid("Field ", number, " is required but missing in record ", row, "!");
-    }
-    element = fallback.item<T>();
-    return {};
-  }
-  if constexpr (std::is_same_v<T, std::string>) {
-    element = *text;
-    return {};
-  } else {
-    if (read_number(*text, element)) return {};
-    return invalid("Field ", number, " in record ", row, " is not a valid ",
-                   dtype_name(dtype_of<T>), ": ", *text);
-  }
-}
-
-Status put_any(Tensor& column, size_t row, const std::string* text, const Tensor& fallback,
-               size_t number) {
-  switch (column.dtype()) {
-    case DType::f32:
-      return put_field<float>(column, row, text, fallback, number);
-    case DType::f64:
-      return put_field<double>(column, row, text, fallback, number);
-    case DType::i32:
-      return put_field<int32_t>(column, row, text, fallback, number);
-    case DType::i64:
-      return put_field<int64_t>(column, row, text, fallback, number);
-    default:
-      return put_field<std::string>(column, row, text, fallback, number);
-  }
-}
-
 struct BoundCsv {
   Result<CsvFormat> read(const KernelSpec& spec) const {
     CsvFormat format;
@@ -209,12 +96,7 @@ Status decode_csv(KernelContext& context, const CsvFormat& format) {
   const auto count = static_cast<size_t>(context.num_outputs());
   std::vector<Tensor> columns;
   for (size_t i = 0; i < count; ++i) {
-    const Tensor& fallback = context.input(static_cast<int>(i) + 1);
-    if (fallback.shape().rank() > 1) return invalid("Each record default should be at most rank 1");
-    if (fallback.num_elements() > 1) {
-      return invalid("There should only be 1 default per field but field ", i, " has ",
-                     fallback.num_elements());
-    }
+    MR_TRY(check_csv_default(context.input(static_cast<int>(i) + 1), i));
     MR_ASSIGN(Tensor column, context.allocate(static_cast<int>(i), records.shape()));
     columns.push_back(std::move(column));
   }
@@ -222,7 +104,7 @@ Status decode_csv(KernelContext& context, const CsvFormat& format) {
   const auto texts = records.flat<std::string>();
   CancelProbe probe(context);
   for (size_t row = 0; row < texts.size(); ++row) {
-    MR_TRY(cut_record(format, texts[row], fields));
+    MR_TRY(cut_csv_record(format, texts[row], fields));
     if (format.columns.empty() && fields.size() != count) {
       return invalid("Expect ", count, " fields but have ", fields.size(), " in record ", row);
     }
@@ -233,9 +115,8 @@ Status decode_csv(KernelContext& context, const CsvFormat& format) {
                        ": there is no column ", place);
       }
       const std::string& text = fields[place];
-      const bool is_missing = text.empty() || text == format.missing;
-      MR_TRY(put_any(columns[i], row, is_missing ? nullptr : &text,
-                     context.input(static_cast<int>(i) + 1), i));
+      MR_TRY(put_csv_field(columns[i], row, format.is_missing(text) ? nullptr : &text,
+                           context.input(static_cast<int>(i) + 1), {.field = i, .record = row}));
     }
     if (!probe.go_on(static_cast<int64_t>(1 + texts[row].size() / 4))) return probe.status();
   }
@@ -244,13 +125,8 @@ Status decode_csv(KernelContext& context, const CsvFormat& format) {
 }
 
 Status infer_decode_csv(InferContext& context) {
-  for (int slot = 1; slot < context.num_inputs(); ++slot) {
-    const PartialShape& fallback = context.input(slot);
-    if (fallback.has_rank() && fallback.rank() > 1)
-      return invalid("Shape of a default must be a length-0 or length-1 vector, or a scalar.");
-    if (fallback.has_rank() && fallback.rank() == 1 && fallback.dim(0) > 1)
-      return invalid("Shape of a default must be a length-0 or length-1 vector, or a scalar.");
-  }
+  for (int slot = 1; slot < context.num_inputs(); ++slot)
+    MR_TRY(check_csv_default(context.input(slot)));
   for (int slot = 0; slot < context.num_outputs(); ++slot)
     context.set_output(slot, context.input(0));
   return {};

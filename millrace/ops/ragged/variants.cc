@@ -14,16 +14,13 @@
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/ragged/families.h"
 #include "millrace/ops/ragged/splits.h"
+#include "millrace/tensor/boxes.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::string_view kRaggedVariant = "RaggedTensorVariant";
-
 Result<Variant> boxed_ragged(std::vector<Tensor> parts) {
-  Variant made{std::string(kRaggedVariant), "", std::move(parts)};
-  MR_TRY(made.settle());
-  return made;
+  return boxed(kBoxedRagged, std::move(parts));
 }
 
 // Splits [begin, end] of a level, beginning with 0.
@@ -120,7 +117,7 @@ struct RaggedParts {
 
 Result<RaggedParts> unboxed_ragged(const Variant& boxed, size_t index, int levels, DType dtype,
                                    DType splits_dtype) {
-  if (boxed.type_name != kRaggedVariant || boxed.tensors.empty()) {
+  if (boxed.type_name != kBoxedRagged || boxed.tensors.empty()) {
     return invalid("Input Variant element at index ", index,
                    " doesn't hold a RaggedTensorVariant: '", boxed.type_name.substr(0, 100), "'");
   }
@@ -282,7 +279,7 @@ Result<Tensor> values_of_gradient(KernelContext& context) {
   int64_t at = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     int64_t number = 0;
-    if (all[i].type_name == kRaggedVariant && !all[i].tensors.empty()) {
+    if (all[i].type_name == kBoxedRagged && !all[i].tensors.empty()) {
       const Tensor& values = all[i].tensors.back();
       if (values.dtype() != dtype) {
         return invalid("Expected values Tensor dtype: ", dtype_name(dtype),
@@ -380,7 +377,7 @@ Result<Variant> sum_of_ragged(const Variant& a, const Variant& b, TensorArithmet
 }  // namespace
 
 Status register_ragged_variants(OpRegistry& ops) {
-  MR_TRY(ops.add_variant({.type_name = std::string(kRaggedVariant),
+  MR_TRY(ops.add_variant({.type_name = std::string(kBoxedRagged),
                           .plural = "ragged tensors",
                           .zeros_like = zeros_of_ragged,
                           .sum = sum_of_ragged}));

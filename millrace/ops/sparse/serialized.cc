@@ -5,13 +5,11 @@
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/sparse/families.h"
 #include "millrace/ops/sparse/pieces.h"
+#include "millrace/tensor/boxes.h"
 #include "millrace/wire/tensor_codec.h"
 
 namespace millrace {
 namespace {
-
-// What TensorFlow calls a variant that is a tensor.
-constexpr std::string_view kBoxedTensor = "tensorflow::Tensor";
 
 // Puts the three tensors of a piece into elements [3 * at, 3 * at + 3).
 Status put_piece(Tensor& out, size_t at, const std::array<Tensor, 3>& parts) {
@@ -19,9 +17,7 @@ Status put_piece(Tensor& out, size_t at, const std::array<Tensor, 3>& parts) {
     if (out.dtype() == DType::string) {
       out.mutable_flat<std::string>()[3 * at + i] = wire::encode_tensor_proto(parts[i]);
     } else {
-      Variant boxed{std::string(kBoxedTensor), "", {parts[i]}};
-      MR_TRY(boxed.settle());
-      out.mutable_flat<Variant>()[3 * at + i] = std::move(boxed);
+      MR_ASSIGN(out.mutable_flat<Variant>()[3 * at + i], boxed(kBoxedTensor, {parts[i]}));
     }
   }
   return {};

@@ -201,6 +201,11 @@ Result<wire::Pieces> encode(const MakeCallableRequest& request) {
   put(request.fetches, *options.mutable_fetch());
   put(request.targets, *options.mutable_target());
   to_proto(request.options, *options.mutable_run_options());
+  for (const auto& [from, to] : request.connections) {
+    tensorflow::TensorConnection& connection = *options.add_tensor_connection();
+    connection.set_from_tensor(from);
+    connection.set_to_tensor(to);
+  }
   return to_pieces(message);
 }
 
@@ -208,13 +213,15 @@ Status decode(const Chunks& bytes, MakeCallableRequest& request) {
   tensorflow::MakeCallableRequest message;
   MR_TRY(parse(bytes, "MakeCallableRequest", message));
   tensorflow::CallableOptions& options = *message.mutable_options();
-  if (!options.tensor_connection().empty())
-    return unimplemented("callables with a tensor_connection are not supported");
   request.session_handle = std::move(*message.mutable_session_handle());
   request.feeds = take(*options.mutable_feed());
   request.fetches = take(*options.mutable_fetch());
   request.targets = take(*options.mutable_target());
   MR_ASSIGN(request.options, from_proto(options.run_options()).with("run_options"));
+  for (tensorflow::TensorConnection& connection : *options.mutable_tensor_connection()) {
+    request.connections.push_back(
+        {std::move(*connection.mutable_from_tensor()), std::move(*connection.mutable_to_tensor())});
+  }
   return {};
 }
 

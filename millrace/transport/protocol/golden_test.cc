@@ -182,6 +182,8 @@ TEST_CASE("partial runs and callables are written as they always were") {
          written("PartialRunSetupResponse", "a handle", PartialRunSetupReply{"partial"}),
          written("MakeCallableRequest", "everything",
                  MakeCallableRequest{"session", {"x:0"}, {"y:0"}, {"train"}, traced()}),
+         written("MakeCallableRequest", "a tensor that stands for another",
+                 MakeCallableRequest{"session", {}, {"y:0"}, {}, {}, {{"a:0", "x:0"}}}),
          written("MakeCallableResponse", "a handle", MakeCallableReply{3}),
          written("RunCallableRequest", "two feeds",
                  RunCallableRequest{

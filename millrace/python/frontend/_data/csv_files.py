@@ -1,41 +1,47 @@
 """Datasets of the rows of CSV files: fields as Tensors, in groups, by the names of their columns."""
 
+import contextlib
 import csv
+import gzip
 import itertools
 import math
 import os
 
 from millrace import _gen as gen_ops
-from millrace._data.dataset import AUTOTUNE, Dataset
-from millrace._data.readers import TextLineDataset
+from millrace._data.dataset import AUTOTUNE, Dataset, made
+from millrace._data.elements import Spec
 from millrace._data.transformations import shuffle_and_repeat
 from millrace._files import paths
 from millrace._graph.conversion import constant, convert
-from millrace._ops.parsing import decode_csv
+from millrace._graph.operation import Tensor
 from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
 
 __all__ = ["CsvDataset", "make_csv_dataset"]
+
+_BUFFER = 4 * 1024 * 1024
 
 # What a column may be, the narrowest first.
 _TYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)
 
 
 class CsvDataset(Dataset):
-    """The rows of CSV files, each a tuple of scalars; a row ends with its line.
+    """The rows of CSV files, each a tuple of scalars; fields in quotes may have lines in them.
 
     Args:
       filenames: a string, a list or Tensor of them, or a Dataset of strings.
       record_defaults: for each column a type, where it must be there, or a default value.
       compression_type: "", "ZLIB" or "GZIP".
-      buffer_size: accepted.
-      header: True to leave out the first line of each file.
+      buffer_size: accepted if it is larger than 0.
+      header: True to leave out the first record of each file.
       field_delim: what parts fields, one character.
       use_quote_delim: False to take quotes as they are.
       na_value: a field that stands for a missing one.
       select_cols: which columns are wanted, in ascending order; None for all.
+      exclude_cols: which are not, in place of select_cols.
 
     Steps fail with InvalidArgumentError for a row of more or fewer fields, a field of another type, or one
-    that is missing and must be there.
+    that is missing and must be there. The next row is there all the same.
     """
 
     def __init__(
@@ -49,35 +55,47 @@ class CsvDataset(Dataset):
         use_quote_delim=True,
         na_value="",
         select_cols=None,
+        exclude_cols=None,
     ):
         defaults = [_default(each) for each in record_defaults]
+        options = [
+            convert(value, dtype, name=name)
+            for name, value, dtype in (
+                ("compression_type", compression_type or "", dtypes.string),
+                ("buffer_size", _BUFFER if buffer_size is None else buffer_size, dtypes.int64),
+                ("header", header, dtypes.bool),
+                ("field_delim", field_delim, dtypes.string),
+                ("use_quote_delim", use_quote_delim, dtypes.bool),
+                ("na_value", na_value, dtypes.string),
+                ("select_cols", [] if select_cols is None else select_cols, dtypes.int64),
+            )
+        ]
+        spec = Spec(
+            (Tensor,) * len(defaults),
+            [each.dtype for each in defaults],
+            [TensorShape([]) for _ in defaults],
+        )
 
-        def lines(name):
-            rows = TextLineDataset(name, compression_type, buffer_size)
-            return rows.skip(1) if header else rows
+        def rows(names):
+            given = (gen_ops.reshape(names, [-1]), *options, defaults)
+            # The older op is what servers of TensorFlow 1 know.
+            if exclude_cols is None:
+                return made("csv_dataset", spec, *given, infers_types=True)
+            excluded = convert(exclude_cols, dtypes.int64, name="exclude_cols")
+            return made("csv_dataset_v2", spec, *given, excluded, infers_types=True)
 
         if isinstance(filenames, Dataset):
-            names = filenames
+            all_rows = filenames.flat_map(rows)
         else:
-            listed = convert(filenames, dtypes.string, "filenames")
-            names = Dataset.from_tensor_slices(gen_ops.reshape(listed, [-1]))
-
-        def fields(line):
-            columns = decode_csv(
-                line, defaults, field_delim, use_quote_delim, None, na_value, select_cols
-            )
-            return tuple(columns)
-
-        rows = names.flat_map(lines).map(fields)
-        super().__init__(rows.variant, rows.spec)
+            all_rows = rows(convert(filenames, dtypes.string, "filenames"))
+        super().__init__(all_rows.variant, all_rows.spec)
 
 
 def _default(given):
-    """What decode_csv takes: nothing of a type, or a vector of one value."""
+    """What the op takes: nothing of a type, or one value; [] is a field that must be there, of float32."""
     if isinstance(given, (dtypes.DType, type)):
         return constant([], dtypes.as_dtype(given))
-    value = convert(given)
-    return gen_ops.reshape(value, [-1]) if value.shape.ndims != 1 else value
+    return convert(given)
 
 
 def make_csv_dataset(
@@ -220,13 +238,23 @@ class _Files:
         self._na_value, self._header, self._compression = na_value, header, compression
 
     def _rows(self, name):
-        if self._compression:
-            raise ValueError(
-                "column_names and column_defaults must be given for compressed files, which only a "
-                "step reads"
-            )
-        with paths.open_file(name, newline="", encoding="utf-8") as file:
+        with self._opened(name) as file:
             yield from csv.reader(file, **self._options)
+
+    @contextlib.contextmanager
+    def _opened(self, name):
+        if not self._compression:
+            with paths.open_file(name, newline="", encoding="utf-8") as file:
+                yield file
+            return
+        if self._compression != "GZIP":
+            raise ValueError(
+                f"compression_type ({self._compression}) is not supported for probing columns: "
+                "column_names and column_defaults must be given"
+            )
+        with paths.open_file(name, "rb") as packed:
+            with gzip.open(packed, "rt", newline="", encoding="utf-8") as file:
+                yield file
 
     def column_names(self):
         first, *others = (next(self._rows(name), []) for name in self.names)

@@ -1,0 +1,103 @@
+#include "millrace/ops/data/csv_records.h"
+
+#include <utility>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace::data {
+namespace {
+
+// Quotes that nobody closes must not fill memory.
+constexpr size_t kLongestRecord = size_t{64} << 20;
+
+class CsvRecords final : public WorkReader {
+ public:
+  CsvRecords(CsvFormat format, std::unique_ptr<io::ByteSource> bytes)
+      : format_(std::move(format)), source_(std::move(bytes)) {}
+
+  Status skip_header() {
+    std::string record, field;
+    MR_ASSIGN(const bool is_there, next_record(&record));
+    if (!is_there) return invalid("the file is empty");
+    CsvRecordFields fields(format_, record);
+    for (bool has_more = true; has_more;) {
+      MR_ASSIGN(has_more, fields.next(&field));
+    }
+    return {};
+  }
+
+  Result<Found> next(std::string*, std::string* value) override {
+    MR_ASSIGN(const bool is_there, next_record(value));
+    return is_there ? Found::record : Found::end;
+  }
+
+ private:
+  // False if the file has no more.
+  Result<bool> next_record(std::string* record) {
+    record->clear();
+    CsvScan scan(format_);
+    for (bool has_begun = false;;) {
+      if (at_ == bytes_.size()) {
+        MR_ASSIGN(const bool has_more, refill());
+        if (!has_more && scan.is_open())
+          return invalid("Reached end of file without closing quoted field in record");
+        if (!has_more) return has_begun;
+      }
+      // The other half of the end of the line before.
+      if (std::exchange(is_behind_return_, false) && bytes_[at_] == '\n') {
+        ++at_;
+        continue;
+      }
+      has_begun = true;
+      MR_ASSIGN(const bool is_whole, take_some(scan, record));
+      if (is_whole) return true;
+    }
+  }
+
+  // Of what is there; whether it has the record's end.
+  Result<bool> take_some(CsvScan& scan, std::string* record) {
+    const size_t from = at_;
+    bool is_whole = false;
+    while (at_ < bytes_.size() && !is_whole)
+      is_whole = scan.take(bytes_[at_++]) == CsvScan::At::record_end;
+    const size_t end = is_whole ? at_ - 1 : at_;
+    if (record->size() + (end - from) > kLongestRecord)
+      return invalid("a CSV record is longer than ", kLongestRecord,
+                     " bytes: are quotes around a field not closed?");
+    record->append(bytes_, from, end - from);
+    is_behind_return_ = is_whole && bytes_[end] == '\r';
+    return is_whole;
+  }
+
+  Result<bool> refill() {
+    constexpr size_t kPiece = 256 << 10;
+    at_ = 0;
+    bytes_.resize(kPiece);
+    MR_ASSIGN(const size_t some, source_->read(bytes_));
+    bytes_.resize(some);
+    return some > 0;
+  }
+
+  const CsvFormat format_;
+  const std::unique_ptr<io::ByteSource> source_;
+  std::string bytes_;  // read, not all taken
+  size_t at_ = 0;      // what of it was taken
+  bool is_behind_return_ = false;
+};
+
+}  // namespace
+
+OpenWork csv_records_of_work(const CsvFiles& given) {
+  return [given](Files& files, const std::string& work) -> Result<std::unique_ptr<WorkReader>> {
+    MR_ASSIGN(auto file, files.open(work));
+    auto made =
+        std::make_unique<CsvRecords>(given.format, io::bytes_of(std::move(file), given.packing));
+    if (given.has_header) {
+      if (const Status skipped = made->skip_header(); !skipped.ok())
+        return invalid("Can't read header of file ", work, ": ", skipped.message());
+    }
+    return std::unique_ptr<WorkReader>(std::move(made));
+  };
+}
+
+}  // namespace millrace::data

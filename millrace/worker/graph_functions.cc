@@ -238,10 +238,10 @@ Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate(const Functio
   return Instance::create(shared_from_this(), std::move(prepared));
 }
 
-<<<<<<< HEAD
 Status GraphFunctions::check_stateless(const FunctionRef& function) const {
   return millrace::check_stateless(library_.get(), ops_, function.name);
-=======
+}
+
 // A function that calls itself so is found out by how deep, or how many, they become.
 Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate_on(const DeviceName& device,
                                                                       const FunctionRef& function) {
@@ -263,7 +263,6 @@ Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate_on(const Devi
   }
   const std::shared_ptr<GraphFunctions> there(new GraphFunctions(*this, *place));
   return there->instantiate(function);
->>>>>>> rest
 }
 
 Result<std::shared_ptr<const GraphFunctions::Prepared>> GraphFunctions::prepare(

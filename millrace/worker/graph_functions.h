@@ -60,12 +60,9 @@ class GraphFunctions final : public FunctionSpace,
   ~GraphFunctions() override;
 
   Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) override;
-<<<<<<< HEAD
   Status check_stateless(const FunctionRef& function) const override;
-=======
   Result<std::shared_ptr<GraphFunction>> instantiate_on(const DeviceName& device,
                                                         const FunctionRef& function) override;
->>>>>>> rest
 
  private:
   class Instance;

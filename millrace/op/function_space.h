@@ -52,9 +52,6 @@ class FunctionSpace {
   // With state of its own. Errors: NOT_FOUND for a function that the graph does not bring; those of
   // its body.
   virtual Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) = 0;
-  // Errors: FAILED_PRECONDITION if it, or one that it calls, keeps anything or reads variables: who
-  // calls it again is given something else.
-  virtual Status check_stateless(const FunctionRef& function) const = 0;
   // The same, to run on another device of the task (the full name), or this one. Errors besides:
   // INVALID_ARGUMENT for a device that the task does not have, RESOURCE_EXHAUSTED if functions that
   // were made so make others without end; UNIMPLEMENTED where there is one device alone.
@@ -63,6 +60,9 @@ class FunctionSpace {
     return unimplemented("function '", function.name, "' can't be called on ", device.to_string(),
                          ": whoever calls it knows no devices");
   }
+  // Errors: FAILED_PRECONDITION if it, or one that it calls, keeps anything or reads variables: who
+  // calls it again may be given something else. Functions do neither unless their space says so.
+  virtual Status check_stateless(const FunctionRef&) const { return {}; }
 };
 
 // What a kernel is besides, if it calls functions: it is given their space before its first run.

@@ -51,6 +51,9 @@ class FunctionSpace {
   // With state of its own. Errors: NOT_FOUND for a function that the graph does not bring; those of
   // its body.
   virtual Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) = 0;
+  // Errors: FAILED_PRECONDITION if it, or one that it calls, keeps anything or reads variables: who
+  // calls it again is given something else.
+  virtual Status check_stateless(const FunctionRef& function) const = 0;
 };
 
 // What a kernel is besides, if it calls functions: it is given their space before its first run.

@@ -9,6 +9,7 @@
 #include "millrace/plan/fold.h"
 #include "millrace/plan/lower.h"
 #include "millrace/plan/step_graph.h"
+#include "millrace/worker/function_state.h"
 
 namespace millrace {
 
@@ -213,6 +214,10 @@ Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate(const Functio
     if (function.attrs.empty()) prepared_.try_emplace(function.name, prepared);
   }
   return Instance::create(shared_from_this(), std::move(prepared));
+}
+
+Status GraphFunctions::check_stateless(const FunctionRef& function) const {
+  return millrace::check_stateless(library_.get(), ops_, function.name);
 }
 
 Result<std::shared_ptr<const GraphFunctions::Prepared>> GraphFunctions::prepare(

@@ -54,6 +54,7 @@ class GraphFunctions final : public FunctionSpace,
                  const OpRegistry& ops, const LocalDevices& devices, size_t device);
 
   Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) override;
+  Status check_stateless(const FunctionRef& function) const override;
 
  private:
   class Instance;

@@ -118,6 +118,8 @@ class IterationHost {
   // tensors more than were captured.
   Result<std::shared_ptr<GraphFunction>> instance(const CapturedFunction& function,
                                                   size_t arguments);
+  // Of all functions so far. Errors: those of FunctionSpace::check_stateless.
+  Status check_stateless() const;
 
  private:
   struct Instance {

@@ -42,7 +42,7 @@ Status register_dataset_scans(OpRegistry& ops);
 Status register_dataset_reductions(OpRegistry& ops);
 // Generator, Random.
 Status register_dataset_generators(OpRegistry& ops);
-// Cache, in memory.
+// Cache, in memory and in files.
 Status register_dataset_caches(OpRegistry& ops);
 // Options and others that are their input; IgnoreErrors, Unique; what a dataset says of itself.
 Status register_dataset_pass_ons(OpRegistry& ops);

@@ -62,6 +62,8 @@ struct SessionOptions {
   // A cluster sent by the client (ConfigProto.cluster_def); empty: the server's own.
   ClusterSpec cluster = {};
   bool share_state_in_sent_cluster = false;
+  // RunMetadata.costs are for every so many-th step of a kind, after as many; 0: for none.
+  int64_t cost_model_every = 0, cost_model_after = 0;
   // ConfigProto fields that a server must refuse.
   bool use_per_session_threads = false;
   bool names_thread_pools = false;
@@ -95,9 +97,19 @@ struct DeviceTrace {
   std::string device;
   std::vector<NodeTiming> nodes;
 };
+// What a node of a step cost, and what it had to wait for: nodes by their number in the list.
+struct CostNode {
+  std::string name, device;
+  std::vector<std::pair<int32_t, int32_t>> inputs = {};  // node and output
+  std::vector<int32_t> control_inputs = {};
+  std::vector<OutputTrace> outputs = {};  // by slot
+  int64_t micros = 0;
+};
 struct RunMetadata {
   RareList<DeviceTrace> traces;
   RareList<wire::GraphDef> partition_graphs;
+  RareList<CostNode> costs =
+      {};  // of a step that the session chose (SessionOptions); not read back
 };
 
 // ---- Master service ----------------------------------------------------------------------------

@@ -66,6 +66,7 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   // For StepRun. Errors: FAILED_PRECONDITION "Session is closed."
   Status enter(StepRun& step);
   void leave(StepRun& step);
+  const SessionOptions& options() const { return options_; }
   // For PartialRun: it is over.
   void forget_partial_run(const std::string& handle);
 

@@ -4,6 +4,7 @@
 // client's names lead to it is PlanCache's business, or a Callable holds it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct PreparedStep {
   std::vector<StepTracker::Part> tracked;  // parts, as the tracker wants them
   // Steps of it that have ended, for the next ones.
   mutable IdlePool idle_runs;
+  // Steps of it that were begun, in a session that wants to know what some of them cost.
+  mutable std::atomic<int64_t> num_begun = 0;
   // Keeps the parts registered: with its last owner the workers are told to forget them.
   std::shared_ptr<const void> registration;
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "millrace/master/cost_graph.h"
 #include "millrace/master/master_session.h"
 
 namespace millrace {
@@ -58,6 +59,7 @@ void StepRun::begin(std::shared_ptr<MasterSession> session,
   if (leg_.step_id == 0) leg_.step_id = session_->context().next_step_id();
   answer_ = std::move(answer);
   const PreparedStep& step = *ordered_->step;
+  costs_ = wants_costs(step);
   for (size_t i = parts_.size(); i < step.parts.size(); ++i) parts_.push_back({this, i});
   MutexLock lock(mutex_);
   tracker_ = StepTracker(step.tracked);
@@ -153,10 +155,10 @@ void StepRun::start_part(size_t index, std::vector<Tensor>& feeds, const Call& c
   PartRun request;
   request.step_id = leg_.step_id;
   request.keys = part.keys;
-  request.trace = options_.trace;
+  request.trace = costs_ ? Trace::on : options_.trace;
   request.is_partial = leg_.kind != StepLeg::Kind::whole_step;
   request.is_last_partial_run = leg_.kind == StepLeg::Kind::last_leg;
-  request.record_partition_graphs = options_.output_partition_graphs;
+  request.record_partition_graphs = costs_ || options_.output_partition_graphs;
   if (part.where == StepTracker::Part::Where::elsewhere)
     request.request_id = session_->context().next_request_id();
   request.values.reserve(part.feeds.size());
@@ -261,6 +263,21 @@ void StepRun::be_patient() {
   patience_ = std::move(timer);
 }
 
+bool StepRun::wants_costs(const PreparedStep& step) const {
+  const SessionOptions& options = session_->options();
+  if (options.cost_model_every <= 0 || leg_.kind != StepLeg::Kind::whole_step) return false;
+  const int64_t number = 1 + step.num_begun.fetch_add(1, std::memory_order_relaxed);
+  return number > options.cost_model_after &&
+         (number - options.cost_model_after) % options.cost_model_every == 0;
+}
+
+// What was only needed for that, the client did not ask for.
+void StepRun::tell_costs(RunMetadata& metadata) const {
+  metadata.costs = cost_graph_of(metadata.traces, metadata.partition_graphs);
+  if (options_.trace == Trace::off) metadata.traces = {};
+  if (!options_.output_partition_graphs) metadata.partition_graphs = {};
+}
+
 void StepRun::answer() {
   // The client may drop its cancellation as soon as it is answered. Not destroyed with the lock:
   // what ends the step early may be waiting for it.
@@ -280,6 +297,7 @@ void StepRun::answer() {
     session_->context().host().metrics.add(Counter::steps_failed);
     refuse(std::move(answer_), std::move(outcome));
   } else {
+    if (costs_) tell_costs(metadata);
     if (!ordered_->fetches_in_order) tensors = in_client_order(tensors, *ordered_);
     std::visit([&](auto& done) { give(done, std::move(tensors), std::move(metadata)); }, answer_);
   }

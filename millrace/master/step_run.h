@@ -91,6 +91,9 @@ class StepRun final : public RunningStep,
   Status keep(const PreparedPart& part, RunGraphReply reply) MR_REQUIRES(mutex_);
   void perform(const StepTracker::Actions& actions);
   void be_patient();
+  // Whether the client is told what this step cost.
+  bool wants_costs(const PreparedStep& step) const;
+  void tell_costs(RunMetadata& metadata) const;
   void answer();
   void end();
   void clean_up();
@@ -99,6 +102,7 @@ class StepRun final : public RunningStep,
   std::shared_ptr<MasterSession> session_;
   std::shared_ptr<const OrderedStep> ordered_;
   RunOptions options_;
+  bool costs_ = false;  // what it cost is told
   StepLeg leg_;
   bool is_listed_ = false;
   bool uses_caller_ = false;  // its thread

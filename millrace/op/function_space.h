@@ -12,6 +12,7 @@
 
 #include "millrace/base/cancellation.h"
 #include "millrace/base/result.h"
+#include "millrace/op/device_name.h"
 #include "millrace/tensor/attr_value.h"
 #include "millrace/tensor/tensor.h"
 
@@ -54,6 +55,14 @@ class FunctionSpace {
   // Errors: FAILED_PRECONDITION if it, or one that it calls, keeps anything or reads variables: who
   // calls it again is given something else.
   virtual Status check_stateless(const FunctionRef& function) const = 0;
+  // The same, to run on another device of the task (the full name), or this one. Errors besides:
+  // INVALID_ARGUMENT for a device that the task does not have, RESOURCE_EXHAUSTED if functions that
+  // were made so make others without end; UNIMPLEMENTED where there is one device alone.
+  virtual Result<std::shared_ptr<GraphFunction>> instantiate_on(const DeviceName& device,
+                                                                const FunctionRef& function) {
+    return unimplemented("function '", function.name, "' can't be called on ", device.to_string(),
+                         ": whoever calls it knows no devices");
+  }
 };
 
 // What a kernel is besides, if it calls functions: it is given their space before its first run.

@@ -37,6 +37,7 @@ class Inliner {
   Inliner(Graph& graph, bool has_flow, const LowerOptions& options);
 
   Graph& graph() { return graph_; }
+  const LowerOptions& options() const { return options_; }
 
   // A new name inside that of the caller: "cond/merge/_7".
   std::string name_for(const Caller& caller, std::string_view part) const;

@@ -1,7 +1,9 @@
 // Lowering: the bodies of functions take the place of the nodes that call them.
 //
 //   PartitionedCall        the body                                   lower_call.cc
-//   RemoteCall             the body, on the device that it names      lower_call.cc
+//   RemoteCall             the body, on the device that it names;     lower_call.cc
+//                          or _SwitchN, bodies on all devices, Merge, lower_branches.cc
+//                          or _RemoteCall, which calls when it runs
 //   If, Case               Switch, the bodies, Merge                  lower_branches.cc
 //   While                  Enter, Merge, Switch, NextIteration, Exit  lower_while.cc
 //   For                    such a loop, and checks of its bounds      lower_for.cc
@@ -30,6 +32,7 @@
 
 #include "millrace/graph/function.h"
 #include "millrace/graph/graph.h"
+#include "millrace/plan/device_set.h"
 
 namespace millrace {
 
@@ -66,14 +69,24 @@ struct LowerOptions {
   // Makes of a body that calls no functions one that takes the gradients of its returns after its
   // arguments, and returns those of its arguments. Null: SymbolicGradient is refused.
   std::function<Result<FunctionBody>(const FunctionBody&)> differentiate = nullptr;
+  // Among the CPUs of these a RemoteCall chooses whose target a step computes, if they are not more
+  // than max_targets: each has a body. Null: it is refused.
+  const DeviceSet* devices = nullptr;
+  size_t max_targets = 64;
+  // Which RemoteCalls become a _RemoteCall, which looks for its device when it runs, in its own
+  // task: nobody but a worker has kernels that can call functions. `computed`: those whose target
+  // is no constant.
+  enum class ByKernel : uint8_t { none, computed, all };
+  ByKernel remote_calls = ByKernel::none;
 };
 
 // Lowers the nodes that `graph` has got since `stand_ins` was made; it must be valid. On error
 // `stand_ins` is unchanged, and the new nodes are good for nothing but Graph::truncate.
 // Errors, naming the node and the function: those of `instantiate` (graph/function.h);
 // INVALID_ARGUMENT for a function whose arguments or outputs are not the node's; UNIMPLEMENTED for
-// functions that call themselves, naming the cycle, and for SymbolicGradient if nothing
-// differentiates; RESOURCE_EXHAUSTED beyond the options; those of `differentiate`.
+// functions that call themselves, naming the cycle, for SymbolicGradient if nothing
+// differentiates, and for a RemoteCall whose target is computed and that the options make nothing
+// of; RESOURCE_EXHAUSTED beyond the options; those of `differentiate`.
 Status lower_functions(Graph& graph, StandIns& stand_ins, const LowerOptions& options = {});
 
 }  // namespace millrace

@@ -17,11 +17,12 @@ namespace {
 class BranchBuilder {
  public:
   BranchBuilder(Inliner& inliner, const Caller& caller, std::vector<FunctionRef> functions,
-                std::vector<std::string> parts)
+                std::vector<std::string> parts, std::vector<std::string> devices = {})
       : inliner_(inliner),
         caller_(caller),
         functions_(std::move(functions)),
-        parts_(std::move(parts)) {}
+        parts_(std::move(parts)),
+        devices_(std::move(devices)) {}
 
   // `index` decides which branch is taken: a bool or an int32, by the op of the switches.
   Result<Lowered> build(Endpoint index, std::string_view switch_op) && {
@@ -43,8 +44,13 @@ class BranchBuilder {
   Result<NodeId> add_switch(Endpoint value, std::string_view device) {
     Attrs attrs;
     if (switch_op_ == "_SwitchN") attrs.set("num_outs", static_cast<int64_t>(functions_.size()));
+    // Who hands on a variable does not read it: it may have no value as long as the branch that
+    // wants it is not taken.
+    const ArgType type =
+        inliner_.graph()[value.node].output_types()[static_cast<size_t>(value.output)];
+    const bool hands_on = switch_op_ == "Switch" && type.is_ref;
     return inliner_.add({.name = inliner_.name_for(caller_, "switch"),
-                         .op = switch_op_,
+                         .op = hands_on ? "RefSwitch" : switch_op_,
                          .inputs = {value, index_},
                          .attrs = std::move(attrs),
                          .device = device});
@@ -73,14 +79,15 @@ class BranchBuilder {
   Status add_branch(size_t branch) {
     std::vector<Endpoint> inputs;
     for (NodeId id : switches_) inputs.push_back({id, static_cast<int32_t>(branch)});
-    MR_ASSIGN(Lowered body, inliner_.add_body(caller_, {.part = parts_[branch],
-                                                        .function = functions_[branch],
-                                                        .inputs = std::move(inputs),
-                                                        .outputs = caller_.node.output_types(),
-                                                        .after = pivots_[branch].node,
-                                                        .effects = asks_for_lowering(caller_.node)
-                                                                       ? Inliner::Effects::declared
-                                                                       : Inliner::Effects::all}));
+    MR_ASSIGN(Lowered body,
+              inliner_.add_body(caller_of(branch), {.part = parts_[branch],
+                                                    .function = functions_[branch],
+                                                    .inputs = std::move(inputs),
+                                                    .outputs = caller_.node.output_types(),
+                                                    .after = pivots_[branch].node,
+                                                    .effects = asks_for_lowering(caller_.node)
+                                                                   ? Inliner::Effects::declared
+                                                                   : Inliner::Effects::all}));
     outputs_.push_back(std::move(body.outputs));
     Endpoint ran = pivots_[branch];
     if (!body.effects.empty()) {
@@ -88,6 +95,16 @@ class BranchBuilder {
     }
     ran_.push_back(ran);
     return {};
+  }
+
+  // Whoever calls the branch: from its device, if the branches have some.
+  Caller caller_of(size_t branch) {
+    if (devices_.empty()) return caller_;
+    Graph& graph = inliner_.graph();
+    graph.set_requested_device(caller_.node.id, devices_[branch]);
+    Caller there{graph[caller_.node.id], caller_.origin};
+    graph.set_requested_device(caller_.node.id, caller_.node.requested_device());
+    return there;
   }
 
   Result<Endpoint> add_merge(std::vector<Endpoint> values) {
@@ -119,6 +136,7 @@ class BranchBuilder {
   const Caller& caller_;
   const std::vector<FunctionRef> functions_;
   const std::vector<std::string> parts_;
+  const std::vector<std::string> devices_;  // of the branches; none: the caller's
   Endpoint index_;
   std::string_view switch_op_;
   std::vector<Endpoint> pivots_;
@@ -145,6 +163,23 @@ Result<Lowered> lower_case(Inliner& inliner, const Caller& caller) {
   for (size_t i = 0; i < functions->size(); ++i) parts.push_back(str_cat("branch", i));
   return BranchBuilder(inliner, caller, *functions, std::move(parts))
       .build(caller.node.inputs[0], "_SwitchN");
+}
+
+Result<Lowered> lower_choice(Inliner& inliner, const Caller& caller,
+                             std::vector<std::string> devices) {
+  MR_ASSIGN(const FunctionRef function, function_attr(caller.node, "f"));
+  MR_ASSIGN(const NodeId index,
+            inliner.add({.name = inliner.name_for(caller, "device"),
+                         .op = "_RemoteDevice",
+                         .inputs = {caller.node.inputs[0]},
+                         .attrs = {{"devices", devices},
+                                   {"within", std::string(caller.node.requested_device())}},
+                         .device = caller.node.requested_device()}));
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < devices.size(); ++i) parts.push_back(str_cat("on", i));
+  return BranchBuilder(inliner, caller, std::vector<FunctionRef>(devices.size(), function),
+                       std::move(parts), std::move(devices))
+      .build({index, 0}, "_SwitchN");
 }
 
 }  // namespace millrace

@@ -10,6 +10,9 @@ Result<Lowered> lower_remote_call(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_gradient(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_if(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_case(Inliner& inliner, const Caller& caller);
+// RemoteCall whose first input says in each step on which of `devices` (full names) the body runs.
+Result<Lowered> lower_choice(Inliner& inliner, const Caller& caller,
+                             std::vector<std::string> devices);
 Result<Lowered> lower_while(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_for(Inliner& inliner, const Caller& caller);
 

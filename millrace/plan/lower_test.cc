@@ -1,5 +1,6 @@
 #include "millrace/plan/lower.h"
 
+#include <optional>
 #include <regex>
 
 #include "doctest/doctest.h"
@@ -25,7 +26,13 @@ std::string run_lower(const TextCase& text_case) {
   Graph graph = graph_of(text_case.input);
   REQUIRE(validate(graph).ok());
   StandIns stand_ins;
-  const Status status = lower_functions(graph, stand_ins);
+  LowerOptions options;
+  std::optional<DeviceSet> devices;
+  if (text_case.options.contains("devices")) {
+    devices = testing::devices_of(text_case);
+    options.devices = &*devices;
+  }
+  const Status status = lower_functions(graph, stand_ins, options);
   if (!status.ok()) return status.to_string();
   CHECK(validate(graph).ok());
   CHECK(stand_ins.size() == graph.size());
@@ -81,6 +88,58 @@ TEST_CASE("a call that does not fit its function says both") {
         "INVALID_ARGUMENT: Node 'c' (While): parallel_iterations must be > 0, and is 0");
   CHECK(fault("c = SymbolicGradient(a, a, Tout={float}, f=f)")
             .starts_with("UNIMPLEMENTED: Node 'c' (SymbolicGradient): gradients of functions"));
+}
+
+TEST_CASE("a call by an executor that nobody has is refused") {
+  const auto fault = [](std::string_view executor) {
+    return why(str_cat(kCalls, "c = PartitionedCall(a, Tout={float}, f=f, executor_type=\"",
+                       executor, "\")"));
+  };
+  CHECK(fault("DEFAULT") == "OK");
+  CHECK(fault("SINGLE_THREADED_EXECUTOR") == "OK");
+  CHECK(fault("GHOST") ==
+        "NOT_FOUND: Node 'c' (PartitionedCall): No executor factory registered for the given "
+        "executor type: GHOST; there are DEFAULT and SINGLE_THREADED_EXECUTOR");
+}
+
+constexpr char kRemote[] =
+    "function f \"x: float -> y: float\" { return y = x }"
+    "function g \"x: resource -> y: resource\" { return y = x }"
+    "t = Placeholder(dtype=string) a = Const(1.0) v = VarHandleOp(dtype=float, shape=[]) ";
+
+TEST_CASE("a remote call whose target is computed needs devices to choose from, and not many") {
+  const std::string call = str_cat(kRemote, "c = RemoteCall(t, a, Tout={float}, f=f)");
+  CHECK(why(call) ==
+        "UNIMPLEMENTED: Node 'c' (RemoteCall): target is computed by 't' (Placeholder); give the "
+        "device's name as a constant, as functions are placed when the graph arrives");
+  const auto devices = DeviceSet::create({{.name = "/job:w/replica:0/task:0/device:CPU:0"},
+                                          {.name = "/job:w/replica:0/task:0/device:GPU:0"},
+                                          {.name = "/job:w/replica:0/task:0/device:CPU:1"}});
+  REQUIRE(devices.ok());
+  CHECK(why(call, {.devices = &*devices}) == "OK");
+  CHECK(why(call, {.devices = &*devices, .max_targets = 1}) ==
+        "UNIMPLEMENTED: Node 'c' (RemoteCall): target is computed by 't' (Placeholder), and the "
+        "session has 2 CPUs; a step chooses among 1 at most: give the device's name as a constant");
+  const std::string with_resource = str_cat(kRemote, "c = RemoteCall(t, v, Tout={resource}, f=g)");
+  CHECK(why(with_resource, {.devices = &*devices})
+            .starts_with("UNIMPLEMENTED: Node 'c' (RemoteCall): target is computed, and the "
+                         "function takes or returns a resource"));
+}
+
+TEST_CASE("who can call functions when it runs leaves remote calls as they are") {
+  using ByKernel = LowerOptions::ByKernel;
+  const auto lowered = [](std::string_view target, ByKernel by_kernel) {
+    Graph graph = graph_of(str_cat(kRemote, "k = Const(\"/cpu:0\") c = RemoteCall(", target,
+                                   ", a, Tout={float}, f=f) ^v d = Identity(c)"));
+    StandIns stand_ins;
+    REQUIRE(lower_functions(graph, stand_ins, {.remote_calls = by_kernel}).ok());
+    const Node& source = graph[graph.find("d")->inputs[0].node];
+    CHECK((source.op->name != "_RemoteCall" || source.control_inputs.size() == 1));
+    return std::string(source.op->name);
+  };
+  CHECK(lowered("t", ByKernel::computed) == "_RemoteCall");
+  CHECK(lowered("k", ByKernel::computed) == "Identity");
+  CHECK(lowered("k", ByKernel::all) == "_RemoteCall");
 }
 
 // As if each function's gradient were what arrives, twice.

@@ -40,7 +40,9 @@ Status prepare_graph(Graph& graph, GraphTables& tables, const DeviceSet& devices
   const size_t known = tables.shapes.size(), valid = tables.frames.size();
   const size_t lowered = tables.stand_ins.num_lowered();
   MR_TRY(validate(graph, tables.frames));
-  Status status = lower_functions(graph, tables.stand_ins, tables.lowering);
+  LowerOptions lowering = tables.lowering;
+  lowering.devices = &devices;
+  Status status = lower_functions(graph, tables.stand_ins, lowering);
   if (status.ok()) status = tables.shapes.extend(graph);
   if (status.ok()) status = place(graph, tables.placement, devices, options);
   if (!status.ok()) {

@@ -1,5 +1,6 @@
 #include "millrace/worker/graph_functions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/autodiff/function_gradient.h"
@@ -37,6 +38,8 @@ struct GraphFunctions::Prepared {
 namespace {
 
 constexpr std::string_view kCall = "call";
+// Of functions on devices that were named. Real programs make a few, one or two deep.
+constexpr int kDeepestCalls = 16, kMostCalls = 1000;
 
 std::vector<DType> types_of(const std::vector<ArgType>& args) {
   std::vector<DType> types;
@@ -198,8 +201,27 @@ GraphFunctions::GraphFunctions(const CallSite& site, std::shared_ptr<const Funct
     : site_(site),
       library_(std::move(library)),
       ops_(ops),
+      shared_(std::make_shared<Shared>()),
       device_(devices[device]),
-      resources_(devices.resources_of(device)) {}
+      resources_(devices.resources_of(device)) {
+  for (size_t i = 0; i < devices.size(); ++i)
+    shared_->places.push_back({devices[i], devices.resources_of(i)});
+}
+
+GraphFunctions::GraphFunctions(const GraphFunctions& caller, const Place& place)
+    : site_(caller.site_),
+      library_(caller.library_),
+      ops_(caller.ops_),
+      shared_(caller.shared_),
+      depth_(caller.depth_ + 1),
+      device_(place.device),
+      resources_(place.resources) {
+  ++shared_->num_calls;
+}
+
+GraphFunctions::~GraphFunctions() {
+  if (depth_ > 0) --shared_->num_calls;
+}
 
 Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate(const FunctionRef& function) {
   std::shared_ptr<const Prepared> prepared;
@@ -220,6 +242,29 @@ Status GraphFunctions::check_stateless(const FunctionRef& function) const {
   return millrace::check_stateless(library_.get(), ops_, function.name);
 }
 
+// A function that calls itself so is found out by how deep, or how many, they become.
+Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate_on(const DeviceName& device,
+                                                                      const FunctionRef& function) {
+  const std::string name = device.to_string();
+  const auto place = std::ranges::find(shared_->places, name,
+                                       [](const Place& known) { return known.device.name; });
+  if (place == shared_->places.end()) {
+    std::string known;
+    for (const Place& each : shared_->places)
+      str_append(&known, known.empty() ? "" : ", ", each.device.name);
+    return invalid("function '", function.name, "' is called on '", name,
+                   "', which is no device of the task that runs the caller; it has ", known);
+  }
+  if (depth_ >= kDeepestCalls || shared_->num_calls >= kMostCalls) {
+    return error(Code::resource_exhausted, "function '", function.name, "' is called on '", name,
+                 "' from functions called so, ", depth_, " deep, with ", shared_->num_calls.load(),
+                 " such calls in all; at most ", kDeepestCalls, " and ", kMostCalls,
+                 " are allowed: it may call itself");
+  }
+  const std::shared_ptr<GraphFunctions> there(new GraphFunctions(*this, *place));
+  return there->instantiate(function);
+}
+
 Result<std::shared_ptr<const GraphFunctions::Prepared>> GraphFunctions::prepare(
     const FunctionRef& function) const {
   const wire::FunctionDef* def = find_function(library_.get(), function.name);
@@ -232,7 +277,9 @@ Result<std::shared_ptr<const GraphFunctions::Prepared>> GraphFunctions::prepare(
   MR_ASSIGN(Graph graph, graph_of_call(*def, attrs, types_of(arguments), ops_));
   graph.set_functions(library_);
   StandIns stand_ins;
-  MR_TRY(lower_functions(graph, stand_ins, {.differentiate = differentiated}));
+  MR_TRY(lower_functions(
+      graph, stand_ins,
+      {.differentiate = differentiated, .remote_calls = LowerOptions::ByKernel::all}));
   for (const Node& node : graph.nodes()) graph.set_device(node.id, device_.name);
 
   StepSignature wanted;

@@ -1,6 +1,7 @@
 #include "millrace/worker/graph_functions.h"
 
 #include "millrace/graph/text.h"
+#include "millrace/ops/flow/families.h"
 #include "millrace/worker/testing/test_cluster.h"
 
 namespace millrace::testing {
@@ -22,7 +23,32 @@ constexpr std::string_view kLibrary =
     "function calls \"shape: int32 -> z: float\" {\n"
     "  z = StatefulPartitionedCall(shape, Tin={int32}, Tout={float}, f=drawn)\n"
     "  return z = z:output:0\n"
+    "}\n"
+    "function where \"x: int32 -> name: string\" {\n"
+    "  here = Where() ^x\n"
+    "  return name = here:name:0\n"
+    "}\n"
+    "function far \"target: string, x: int32 -> name: string\" {\n"
+    "  call = RemoteCall(target, x, Tin={int32}, Tout={string}, f=where)\n"
+    "  return name = call:output:0\n"
+    "}\n"
+    "function endless \"target: string, x: int32 -> name: string\" {\n"
+    "  call = RemoteCall(target, target, x, Tin={string, int32}, Tout={string}, f=endless)\n"
+    "  return name = call:output:0\n"
     "}\n";
+
+// Says on which device it runs.
+OpDef where_op() {
+  return {.name = "Where",
+          .doc = {},
+          .signature = "-> name: string",
+          .cpu = kernel([](KernelContext& context) -> Status {
+            context.set_output(0, Tensor::scalar(context.step().device->name));
+            return {};
+          }),
+          .stateful = true,
+          .foldable = false};
+}
 
 struct Called final : FunctionRun {
   void ended(Status status) override {
@@ -43,6 +69,8 @@ struct Called final : FunctionRun {
 // The functions above on a device, behind a gate.
 struct Functions {
   Functions() : gate(std::make_shared<CallGate>(inside)) {
+    REQUIRE(register_remote_calls(cluster.lab.ops).ok());
+    REQUIRE(cluster.lab.ops.add(where_op()).ok());
     const auto parsed = parse_graph(kLibrary, cluster.lab.ops);
     REQUIRE_MESSAGE(parsed.ok(), parsed.status().to_string());
     space = std::make_shared<GraphFunctions>(CallSite{here.host, gate}, parsed->functions(),
@@ -61,7 +89,7 @@ struct Functions {
 
   TestCluster cluster;
   TestHost here;
-  LocalDevices devices = LocalDevices::create({"worker", 0, 0}, 1, here.host);
+  LocalDevices devices = LocalDevices::create({"worker", 0, 0}, 2, here.host);
   InFlight inside;
   std::shared_ptr<CallGate> gate;
   std::shared_ptr<GraphFunctions> space;
@@ -106,6 +134,32 @@ TEST_CASE("a call ends when it is cancelled, and one that nobody can cancel ends
   CHECK(orphan->wait().message().starts_with("the task stops"));
   made.inside.wait();
   CHECK(made.call("stuck", {})->wait().code() == Code::cancelled);
+}
+
+TEST_CASE("a function calls another one on the device of the task that it is told") {
+  Functions made;
+  const auto name_on = [&](const std::string& target) -> Result<std::string> {
+    const auto called = made.call("far", {Tensor::scalar(target), Tensor::scalar(1)});
+    MR_TRY(called->wait());
+    return called->results.at(0).item<std::string>();
+  };
+  const std::string task = "/job:worker/replica:0/task:0";
+  CHECK(name_on("/cpu:1").value() == str_cat(task, "/device:CPU:1"));
+  CHECK(name_on("/job:worker/task:0/cpu:0").value() == str_cat(task, "/device:CPU:0"));
+  CHECK(name_on("").value() == str_cat(task, "/device:CPU:0"));
+  const Status fault = name_on("/job:worker/task:1/cpu:0").status();
+  CHECK(fault.code() == Code::invalid_argument);
+  CHECK(fault.message().starts_with(
+      "function 'where' is called on '/job:worker/replica:0/task:1/device:CPU:0', which is no "
+      "device of the task that runs the caller; it has "));
+}
+
+TEST_CASE("a function that calls itself on a device is found out, and not called without end") {
+  Functions made;
+  const Tensor here = Tensor::scalar(std::string("/cpu:0"));
+  const Status fault = made.call("endless", {here, Tensor::scalar(1)})->wait();
+  CHECK(fault.code() == Code::resource_exhausted);
+  CHECK(fault.message().find("from functions called so, 16 deep") != std::string::npos);
 }
 
 }  // namespace

@@ -79,7 +79,9 @@ Status lower_calls(std::shared_ptr<const Graph>& graph) {
     if (!node.device().empty()) lowered.set_requested_device(node.id, node.device());
   }
   StandIns stand_ins;
-  MR_TRY(lower_functions(lowered, stand_ins, {.differentiate = differentiated}));
+  MR_TRY(lower_functions(
+      lowered, stand_ins,
+      {.differentiate = differentiated, .remote_calls = LowerOptions::ByKernel::computed}));
   graph = std::make_shared<const Graph>(std::move(lowered));
   return {};
 }

@@ -56,10 +56,12 @@ CONTRIB = {
 }
 
 
-# Ours alone: what makes work count once (docs/design/once.md).
+# Ours alone. What makes work count once (docs/design/once.md).
 OWN = {
     *("QueueLend", "QueueEndLease", "QueueExtendLease", "QueueLeases", "QueueDeadLetter"),
     *("StepLease", "LeaseForStep", "_HoldLease"),
+    # What becomes of a RemoteCall whose device a step computes (docs/design/functions.md).
+    *("_RemoteDevice", "_RemoteCall"),
 }
 
 

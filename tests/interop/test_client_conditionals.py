@@ -161,3 +161,11 @@ def test_a_branch_that_is_not_taken_does_not_touch_its_queue(target, graph):
         assert session.run(take, {choose: False}) == -1
         assert session.run(size) == 1
         assert session.run(take, {choose: True}) == 8
+
+
+@pytest.mark.usefixtures("control_flow_v2")
+def test_a_variable_needs_no_value_as_long_as_its_branch_is_not_taken(target, graph):
+    v = tf.raw_ops.VariableV2(shape=[1], dtype=tf.float32)
+    result = tf.cond(tf.constant(False), lambda: tf.identity(v), lambda: tf.constant([2.0]))
+    with tf1.Session(target) as session:
+        assert session.run(result) == [2]

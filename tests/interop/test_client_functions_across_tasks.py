@@ -112,3 +112,34 @@ def test_a_remote_call_runs_on_the_task_that_its_target_names(spread, graph):
         if node.timeline_label.endswith("= Mul()")
     }
     assert "/job:ps/" in device
+
+
+def test_a_remote_call_runs_where_each_step_says(spread, graph):
+    @function.Defun(tf.float32)
+    def doubled(x):
+        return x * 2
+
+    target = tf1.placeholder(tf.string, [])
+    with tf.device("/job:worker/task:0"):
+        [result] = functional_ops.remote_call(
+            args=[tf.constant(4.0)], Tout=[tf.float32], f=doubled, target=target
+        )
+        after = result + 1.0
+    traced = tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE)
+    with tf1.Session(spread) as session:
+        for name in (
+            "/job:ps/replica:0/task:0/device:CPU:0",
+            "/job:worker/replica:0/task:0/cpu:0",
+            "/job:ps/replica:0/task:0/cpu:0",
+        ):
+            metadata = tf1.RunMetadata()
+            assert session.run(after, {target: name}, traced, metadata) == 9
+            ran = {
+                each.device.split("/")[1]
+                for each in metadata.step_stats.dev_stats
+                for node in each.node_stats
+                if node.timeline_label.endswith("= Mul()")
+            }
+            assert ran == {name.split("/")[1]}
+        with pytest.raises(tf.errors.InvalidArgumentError, match="job:nobody"):
+            session.run(after, {target: "/job:nobody/replica:0/task:0/cpu:0"})

@@ -109,3 +109,21 @@ def test_a_failed_step_that_was_traced_fails_as_any(target, graph):
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.run(y, {x: 0}, options=full, run_metadata=tf1.RunMetadata())
         assert session.run(y, {x: 5}) == 2
+
+
+def test_every_so_many_steps_tell_what_they_cost(spread):
+    target, x, y = spread
+    config = tf1.ConfigProto()
+    config.graph_options.build_cost_model = 3
+    told = []
+    with tf1.Session(target, config=config) as session:
+        for _ in range(6):
+            told.append(tf1.RunMetadata())
+            feeds = {x: [0, 1, 2, 3]}
+            session.run(y, feeds, options=tf1.RunOptions(), run_metadata=told[-1])
+    assert [metadata.HasField("cost_graph") for metadata in told] == [False, False, True] * 2
+    assert not told[2].HasField("step_stats") and not told[2].partition_graphs
+    nodes = {node.name: node for node in told[2].cost_graph.node}
+    assert (nodes["doubled"].device, nodes["y"].device) == (PS, WORKER)
+    assert [dim.size for dim in nodes["y"].output_info[0].shape.dim] == [4]
+    assert all(node.compute_time >= 0 for node in nodes.values())

@@ -131,6 +131,7 @@ def test_all_ops_that_a_test_lacks_are_named_at_once(judged, verdict):
     [
         ("Elsewhere.test_eager_only", "no session ran anything"),
         ("Servers.test_ops_that_run_eagerly_on_a_server", "a server's eager services"),
+        ("Servers.test_python_of_the_process_that_starts_the_server", "in which it starts"),
         ("Elsewhere.test_builds_a_graph_and_runs_nothing", "no session ran anything"),
         (
             "Elsewhere.test_expects_an_error_of_python_that_no_server_has",

@@ -191,6 +191,9 @@ inline Status add_flow_ops(OpRegistry& ops) {
   };
   MR_TRY(add("Switch", "data: T, pred: bool -> output_false: T, output_true: T | T: type",
              Role::switch_));
+  MR_TRY(add("RefSwitch",
+             "data: ref(T), pred: bool -> output_false: ref(T), output_true: ref(T) | T: type",
+             Role::switch_));
   MR_TRY(add("Merge", "inputs: N*T -> output: T, value_index: int32 | T: type, N: int >= 1",
              Role::merge));
   MR_TRY(add("Enter",
@@ -220,7 +223,17 @@ inline Status add_flow_ops(OpRegistry& ops) {
                     .role = role,
                     .stateful = !std::string_view(name).starts_with("P")});
   };
-  MR_TRY(calling("PartitionedCall", "args: Tin -> output: Tout | f: func, ", Role::call));
+  MR_TRY(calling("PartitionedCall",
+                 "args: Tin -> output: Tout | f: func, executor_type: string = '', ", Role::call));
+  MR_TRY(
+      calling("RemoteCall", "target: string, args: Tin -> output: Tout | f: func, ", Role::call));
+  MR_TRY(add("_RemoteDevice",
+             "target: string -> index: int32 | devices: list(string), within: string = ''",
+             Role::ordinary));
+  MR_TRY(add("_RemoteCall",
+             "target: string, args: Tin -> output: Tout | Tin: list(type), Tout: list(type), "
+             "f: func",
+             Role::ordinary));
   MR_TRY(calling("StatefulPartitionedCall", "args: Tin -> output: Tout | f: func, ", Role::call));
   MR_TRY(calling("If",
                  "cond: Tcond, input: Tin -> output: Tout | Tcond: type, then_branch: func, "

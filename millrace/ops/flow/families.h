@@ -26,4 +26,7 @@ Status register_checks(OpRegistry& ops);
 // What a node is told of where it runs: DeviceIndex.
 Status register_devices(OpRegistry& ops);
 
+// RemoteCalls that read where they go when they run: _RemoteDevice, _RemoteCall.
+Status register_remote_calls(OpRegistry& ops);
+
 }  // namespace millrace

@@ -51,8 +51,7 @@ Status register_functional(OpRegistry& ops) {
                       "start: int32, limit: int32, delta: int32, input: T -> output: T | "
                       "T: list(type), body: func",
                       Role::loop, State::without)));
-  MR_TRY(ops.add(calling("RemoteCall",
-                         "Calls f on the device that target names; target is a constant.",
+  MR_TRY(ops.add(calling("RemoteCall", "Calls f on the device that target names.",
                          "target: string, args: Tin -> output: Tout | Tin: list(type) >= 1, "
                          "Tout: list(type) >= 1, f: func",
                          Role::call, State::with)));

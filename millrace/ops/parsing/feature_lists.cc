@@ -11,13 +11,19 @@ std::string named(std::string_view name) {
   return str_cat("Name: ", name.empty() ? "<unknown>" : name, ", ");
 }
 
+// The field in which such a feature has its values.
+std::string_view list_name(DType dtype) {
+  if (dtype == DType::f32) return "float_list";
+  return dtype == DType::i64 ? "int64_list" : "bytes_list";
+}
+
 Status append_step(const ListedColumn& column, std::string_view bytes, size_t index,
                    std::string_view name, ListedSteps& steps) {
   MR_ASSIGN(const Feature feature, Feature::read(bytes).with(column.key));
   if (feature.dtype != column.dtype && feature.dtype != DType::invalid) {
     return invalid(named(name), "Feature list: ", column.key, ", Index: ", index,
                    ".  Data types don't match. Expected type: ", dtype_name(column.dtype),
-                   ", the feature has ", dtype_name(feature.dtype));
+                   "  Feature is: ", list_name(feature.dtype));
   }
   MR_ASSIGN(const size_t size, feature.append_to(steps.values));
   const auto count = static_cast<int64_t>(size);

@@ -99,7 +99,7 @@ Status give_entries(KernelContext& context, Table& table) {
                    " and ", dtype_name(context.output_dtype(1)), ", but the table is from ",
                    dtype_name(table.spec().key), " to ", dtype_name(table.spec().value));
   }
-  MR_ASSIGN(auto entries, table.entries());
+  MR_ASSIGN(auto entries, table.exported());
   context.set_output(0, std::move(entries.first));
   context.set_output(1, std::move(entries.second));
   return {};
@@ -156,8 +156,9 @@ Status register_lookups(OpRegistry& ops) {
        "Replaces all that a table has by these keys and values; one that is filled once is filled.",
        ", keys: Tin, values: Tout", "", in_out, made_once(resource_kernel<Table>(replace)),
        infer::no_outputs},
-      {"LookupTableExport", "All keys and values of a table.", "", "keys: Tkeys, values: Tvalues",
-       "Tkeys: type, Tvalues: type", resource_kernel<Table>(give_entries), infer::unknown},
+      {"LookupTableExport", "All keys and values of a table; of a dense one all buckets.", "",
+       "keys: Tkeys, values: Tvalues", "Tkeys: type, Tvalues: type",
+       resource_kernel<Table>(give_entries), infer::unknown},
       {"LookupTableSize", "How many keys a table has.", "", "size: int64", "",
        resource_kernel<Table>(size), infer::scalar},
   };

@@ -1,6 +1,7 @@
 #include "millrace/ops/tables/table.h"
 
 #include "millrace/base/str_cat.h"
+#include "millrace/ops/tables/buckets.h"
 
 namespace millrace {
 namespace {
@@ -10,6 +11,8 @@ Result<Shape> joined(std::span<const int64_t> lead, const Shape& tail) {
   dims.insert(dims.end(), tail.dims().begin(), tail.dims().end());
   return Shape::create(dims);
 }
+
+Shape with_axis(const Shape& shape) { return shape.rank() == 0 ? Shape{1} : shape; }
 
 // Of one element of a plain key or value, for messages.
 std::string shown(const Tensor& tensor, size_t row) {
@@ -25,7 +28,10 @@ std::string shown(const Tensor& tensor, size_t row) {
 }  // namespace
 
 Table::Table(TableSpec spec, std::string name)
-    : spec_(std::move(spec)), name_(std::move(name)), rows_(no_rows()) {
+    : spec_(std::move(spec)),
+      name_(std::move(name)),
+      rows_(no_rows()),
+      num_buckets_(spec_.buckets) {
   const TableRows rows = no_rows();
   std::string room;
   if (spec_.empty_key) empty_ = std::string(rows.key_of(*spec_.empty_key, 0, room));
@@ -124,6 +130,9 @@ Status Table::insert(const Tensor& keys, const Tensor& values) {
   WriterLock lock(mutex_);
   // All or nothing: what may not be used is seen first.
   for (size_t i = 0; i < count; ++i) MR_TRY(check_usable(rows_.key_of(keys, i, room)));
+  // As if all were new, like TensorFlow.
+  num_buckets_ =
+      buckets_for(static_cast<int64_t>(rows_.size() + count), num_buckets_, spec_.most_full);
   for (size_t i = 0; i < count; ++i) rows_.put(rows_.key_of(keys, i, room), values, i);
   return {};
 }
@@ -149,17 +158,25 @@ Status Table::replace(const Tensor& keys, const Tensor& values) {
     MR_TRY(check_not_empty(keys));
     return fill(keys, values);
   }
-  MR_TRY(check_entries(keys, values));
-  MR_ASSIGN(const Shape lead, lead_of(keys));
-  const auto count = static_cast<size_t>(lead.num_elements());
+  int64_t num_rows = 0;
+  if (are_buckets(keys, values)) {
+    num_rows = keys.shape().dim(0);
+  } else {
+    MR_TRY(check_entries(keys, values));
+    MR_ASSIGN(const Shape lead, lead_of(keys));
+    num_rows = lead.num_elements();
+  }
+  const auto count = static_cast<size_t>(num_rows);
   std::string room;
   WriterLock lock(mutex_);
   rows_.clear();
   for (size_t i = 0; i < count; ++i) {
     const std::string_view key = rows_.key_of(keys, i, room);
-    // What a dense table of TensorFlow exports may have buckets that hold nothing.
+    // Of buckets some hold nothing, or what was deleted.
     if (check_usable(key).ok()) rows_.put(key, values, i);
   }
+  num_buckets_ = buckets_for(static_cast<int64_t>(rows_.size()),
+                             can_be_buckets(num_rows) ? num_rows : spec_.buckets, spec_.most_full);
   return {};
 }
 
@@ -168,10 +185,32 @@ Status check_not_empty(const Tensor& keys) {
   return invalid("keys and values cannot be empty: a table is filled with one entry or more");
 }
 
-Result<std::pair<Tensor, Tensor>> Table::entries() const {
+Result<std::pair<Tensor, Tensor>> Table::exported() const {
   ReaderLock lock(mutex_);
   if (spec_.kind == TableSpec::Kind::fixed && !is_filled_)
     return aborted("Table is not initialized.");
+  return spec_.kind == TableSpec::Kind::dense ? bucketed() : entries();
+}
+
+Result<std::pair<Tensor, Tensor>> Table::bucketed() const {
+  MR_ASSIGN(const auto all, entries());
+  const int64_t lead[] = {num_buckets_};
+  MR_ASSIGN(const Shape keys_shape, joined(lead, with_axis(spec_.key_shape)));
+  MR_ASSIGN(const Shape shape, joined(lead, with_axis(spec_.value_shape)));
+  MR_ASSIGN(Tensor keys, Tensor::allocate(spec_.key, keys_shape));
+  MR_ASSIGN(Tensor values, Tensor::zeros(spec_.value, shape));
+  const auto size = static_cast<size_t>(spec_.key_shape.num_elements());
+  for (size_t i = 0; i < static_cast<size_t>(num_buckets_); ++i)
+    copy_row(*spec_.empty_key, 0, keys, i, size);
+  const std::vector<size_t> places = bucket_places(all.first, size, num_buckets_);
+  for (size_t i = 0; i < places.size(); ++i) {
+    copy_row(all.first, i, keys, places[i], size);
+    rows_.values().copy_to(i, values, places[i]);
+  }
+  return std::pair(std::move(keys), std::move(values));
+}
+
+Result<std::pair<Tensor, Tensor>> Table::entries() const {
   const int64_t lead[] = {static_cast<int64_t>(rows_.size())};
   MR_ASSIGN(const Shape keys_shape, joined(lead, spec_.key_shape));
   MR_ASSIGN(const Shape shape, joined(lead, spec_.value_shape));
@@ -236,6 +275,18 @@ Status Table::check_entries(const Tensor& keys, const Tensor& values) const {
   if (values.shape() == shape) return {};
   return invalid("Expected shape ", shape.to_string(), " for value, got ",
                  values.shape().to_string());
+}
+
+// One bucket a row, with an axis of 1 for keys or values that are scalars.
+bool Table::are_buckets(const Tensor& keys, const Tensor& values) const {
+  if (spec_.kind != TableSpec::Kind::dense || keys.dtype() != spec_.key ||
+      values.dtype() != spec_.value || keys.shape().rank() == 0)
+    return false;
+  const int64_t lead[] = {keys.shape().dim(0)};
+  const auto wanted_keys = joined(lead, with_axis(spec_.key_shape));
+  const auto wanted = joined(lead, with_axis(spec_.value_shape));
+  return wanted_keys.ok() && wanted.ok() && keys.shape() == *wanted_keys &&
+         values.shape() == *wanted;
 }
 
 Status Table::check_usable(std::string_view key) const {

@@ -27,6 +27,9 @@ struct TableSpec {
   Shape key_shape, value_shape;
   // Set aside, of a dense one; the second is missing in the form of before TensorFlow 1.0.
   std::optional<Tensor> empty_key, deleted_key;
+  // Of a dense one: how many buckets it begins with, and how full they may become.
+  int64_t buckets = 4;
+  float most_full = 0.8F;
 };
 
 // Of tensors that a fixed table is filled with; a file may have no lines.
@@ -51,21 +54,25 @@ class Table final : public Resource {
   // Of the others. Errors: UNIMPLEMENTED if it is fixed.
   Status insert(const Tensor& keys, const Tensor& values);
   Status remove(const Tensor& keys);
-  // All entries; a fixed one is filled, and not with none.
+  // All entries; a fixed one is filled, and not with none. A dense one takes buckets, too.
   Status replace(const Tensor& keys, const Tensor& values);
-  // All keys and values there are. Errors: ABORTED if it is fixed and was not filled.
-  Result<std::pair<Tensor, Tensor>> entries() const;
+  // All keys and values there are; of a dense one its buckets (buckets.h), those that hold nothing
+  // with the empty key and zeros. Errors: ABORTED if it is fixed and was not filled.
+  Result<std::pair<Tensor, Tensor>> exported() const;
   int64_t size() const;
 
   std::string description() const override;
 
  private:
+  Result<std::pair<Tensor, Tensor>> entries() const MR_REQUIRES_SHARED(mutex_);
+  Result<std::pair<Tensor, Tensor>> bucketed() const MR_REQUIRES_SHARED(mutex_);
   TableRows no_rows() const;
   Status check_types(const Tensor& keys, const Tensor& values) const;
   // The shape of what stands before the keys' own, one value for each.
   Result<Shape> lead_of(const Tensor& keys) const;
   Result<Shape> values_shape(const Tensor& keys) const;
   Status check_entries(const Tensor& keys, const Tensor& values) const;
+  bool are_buckets(const Tensor& keys, const Tensor& values) const;
   // Of what a table that is filled already is filled with.
   Status check_as_many(size_t count) const MR_REQUIRES_SHARED(mutex_);
   Status check_usable(std::string_view key) const;
@@ -77,6 +84,7 @@ class Table final : public Resource {
   mutable SharedMutex mutex_;
   TableRows rows_ MR_GUARDED_BY(mutex_);
   bool is_filled_ MR_GUARDED_BY(mutex_) = false;
+  int64_t num_buckets_ MR_GUARDED_BY(mutex_);  // of a dense one, when it is exported
 };
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/state/resource_handle_kernel.h"
 #include "millrace/ops/state/stateful_op.h"
+#include "millrace/ops/tables/buckets.h"
 #include "millrace/ops/tables/families.h"
 #include "millrace/ops/tables/table.h"
 
@@ -45,7 +46,7 @@ struct TableNode {
     if (spec.kind == TableSpec::Kind::changing && op.find("OfTensors") == std::string_view::npos)
       return made;
     MR_TRY(made.read_value_shape(node));
-    if (spec.kind == TableSpec::Kind::dense) MR_TRY(check_buckets(node));
+    if (spec.kind == TableSpec::Kind::dense) MR_TRY(made.read_buckets(node));
     return made;
   }
 
@@ -74,15 +75,14 @@ struct TableNode {
     spec.value_shape = *shape.to_shape();
     return {};
   }
-  // How a dense table lays out its buckets says nothing here, but must make sense.
-  static Status check_buckets(const KernelSpec& node) {
-    MR_ASSIGN(const float most, node.attrs.real("max_load_factor"));
-    MR_ASSIGN(const int64_t buckets, node.attrs.integer("initial_num_buckets"));
-    if (!(most > 0 && most < 1))
-      return invalid("max_load_factor must be between 0 and 1, got: ", most);
-    if (buckets <= 0 || (buckets & (buckets - 1)) != 0)
-      return invalid("initial_num_buckets must be a power of 2, got: ", buckets);
-    return {};
+  // Of a dense table: how it is exported.
+  Status read_buckets(const KernelSpec& node) {
+    MR_ASSIGN(spec.most_full, node.attrs.real("max_load_factor"));
+    MR_ASSIGN(spec.buckets, node.attrs.integer("initial_num_buckets"));
+    if (!(spec.most_full > 0 && spec.most_full < 1))
+      return invalid("max_load_factor must be between 0 and 1, got: ", spec.most_full);
+    if (can_be_buckets(spec.buckets)) return {};
+    return invalid("Number of buckets must be at least 4 and a power of 2, got: ", spec.buckets);
   }
   static Status read_keys(KernelContext& context, TableSpec& spec) {
     MR_ASSIGN(spec.empty_key, context.input(0).kept());

@@ -170,7 +170,69 @@ TEST_CASE("vectors of strings are keys, whatever they are made of") {
   const Tensor keys = Tensor::of<std::string>({2, 2}, {"ab", "c", "a", "bc"});
   REQUIRE(t.run("LookupTableInsertV2", {table, keys, ids({1, 2})}).ok());
   CHECK(t.find(table, keys, Tensor::scalar<int64_t>(0)).value() == ids({1, 2}));
-  CHECK(t.entries(table).value()[0].tensor == keys);
+  CHECK(t.entries(table).value()[0].tensor.shape() == Shape{131072, 2});
+}
+
+Tensor column(std::initializer_list<int64_t> numbers) {
+  return Tensor::of<int64_t>({static_cast<int64_t>(numbers.size()), 1}, numbers);
+}
+
+TEST_CASE("a dense table is exported as TensorFlow's buckets, and takes such") {
+  Tables t;
+  const auto make = [&](const char* name) {
+    return t
+        .make("MutableDenseHashTableV2",
+              {{"initial_num_buckets", AttrValue(8)}, {"shared_name", AttrValue(name)}},
+              {Tensor::scalar<int64_t>(100), Tensor::scalar<int64_t>(200)}, DType::i64)
+        .value();
+  };
+  const Value table = make("full");
+  REQUIRE(t.run("LookupTableInsertV2", {table, ids({11, 12, 13, 14}), ids({1, 2, 3, 4})}).ok());
+  // Its place is taken, and so are those one and three further.
+  REQUIRE(t.run("LookupTableInsertV2", {table, ids({19}), ids({9})}).ok());
+  const auto all = t.entries(table, DType::i64).value();
+  CHECK(all[0].tensor == column({100, 19, 100, 11, 12, 13, 14, 100}));
+  CHECK(all[1].tensor == column({0, 9, 0, 1, 2, 3, 4, 0}));
+
+  const Value copy = make("copy");
+  REQUIRE(t.run("LookupTableImportV2", {copy, all[0].tensor, all[1].tensor}).ok());
+  CHECK(t.size(copy) == 5);
+  CHECK(t.entries(copy, DType::i64).value()[0].tensor == all[0].tensor);
+  // What was deleted keeps its bucket in TensorFlow's.
+  REQUIRE(
+      t.run("LookupTableImportV2", {copy, column({100, 200, 100, 11}), column({0, 5, 0, 1})}).ok());
+  CHECK(t.size(copy) == 1);
+  CHECK(t.find(copy, ids({11}), Tensor::scalar<int64_t>(0)).value() == ids({1}));
+  CHECK(t.entries(copy, DType::i64).value()[0].tensor == column({100, 100, 100, 11}));
+  // Entries alone are no buckets: they are put into some.
+  REQUIRE(t.run("LookupTableImportV2", {copy, ids({11, 12, 13}), ids({1, 2, 3})}).ok());
+  CHECK(t.entries(copy, DType::i64).value()[0].tensor.shape() == Shape{8, 1});
+}
+
+TEST_CASE("buckets become twice as many when they would be too full") {
+  Tables t;
+  const Value table =
+      t.make("MutableDenseHashTableV2",
+             {{"initial_num_buckets", AttrValue(4)}, {"value_shape", AttrValue(PartialShape{2})}},
+             {Tensor::scalar<int64_t>(-1), Tensor::scalar<int64_t>(-2)}, DType::i64)
+          .value();
+  const auto shape = [&] { return t.entries(table, DType::i64).value()[1].tensor.shape(); };
+  const Tensor pair = Tensor::of<int64_t>({1, 2}, {5, 6});
+  CHECK(shape() == Shape{4, 2});
+  for (int64_t key = 0; key < 3; ++key)
+    REQUIRE(t.run("LookupTableInsertV2", {table, ids({key}), pair}).ok());
+  CHECK(shape() == Shape{4, 2});
+  // A key that is there counts as a new one.
+  REQUIRE(t.run("LookupTableInsertV2", {table, ids({2}), pair}).ok());
+  CHECK(shape() == Shape{8, 2});
+  const auto all = t.entries(table, DType::i64).value();
+  REQUIRE(t.run("LookupTableImportV2", {table, all[0].tensor, all[1].tensor}).ok());
+  CHECK(t.find(table, ids({1}), ids({0, 0})).value() == pair);
+  CHECK(t.make("MutableDenseHashTableV2",
+               {{"initial_num_buckets", AttrValue(12)}, {"shared_name", AttrValue("odd")}},
+               {Tensor::scalar<int64_t>(-1), Tensor::scalar<int64_t>(-2)}, DType::i64)
+            .status()
+            .message() == "Number of buckets must be at least 4 and a power of 2, got: 12");
 }
 
 TEST_CASE("types and shapes that don't fit are refused in words") {

@@ -45,6 +45,8 @@ Result<SessionOptions> from_proto(const tensorflow::ConfigProto& config) {
   options.disable_optimizer =
       graph.optimizer_options().opt_level() == tensorflow::OptimizerOptions::L0 ||
       graph.rewrite_options().disable_meta_optimizer();
+  options.cost_model_every = graph.build_cost_model();
+  options.cost_model_after = graph.build_cost_model_after();
   MR_ASSIGN(options.operation_timeout,
             to_timeout(config.operation_timeout_in_ms(), "operation_timeout_in_ms"));
   MR_ASSIGN(options.cluster, from_proto(config.cluster_def()).with("cluster_def"));
@@ -67,6 +69,10 @@ void to_proto(const SessionOptions& options, tensorflow::ConfigProto& config) {
     tensorflow::GraphOptions& graph = *config.mutable_graph_options();
     graph.mutable_optimizer_options()->set_opt_level(tensorflow::OptimizerOptions::L0);
     graph.mutable_rewrite_options()->set_disable_meta_optimizer(true);
+  }
+  if (options.cost_model_every != 0) {
+    config.mutable_graph_options()->set_build_cost_model(options.cost_model_every);
+    config.mutable_graph_options()->set_build_cost_model_after(options.cost_model_after);
   }
   config.set_operation_timeout_in_ms(options.operation_timeout.count());
   if (!options.cluster.empty()) to_proto(options.cluster, *config.mutable_cluster_def());

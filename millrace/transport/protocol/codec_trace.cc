@@ -62,6 +62,43 @@ void to_proto(const NodeTiming& timing, tensorflow::NodeExecStats& stats) {
   for (const OutputTrace& output : timing.outputs) to_proto(output, *stats.add_output());
 }
 
+// Elements of plain types; of others nobody knows their bytes.
+int64_t bytes_of(const OutputTrace& output) {
+  return is_plain(output.dtype)
+             ? output.shape.num_elements() * static_cast<int64_t>(dtype_size(output.dtype))
+             : 0;
+}
+
+void to_proto(const CostNode& node, tensorflow::CostGraphDef::Node& message) {
+  message.set_name(node.name);
+  message.set_device(node.device);
+  for (const auto& [source, output] : node.inputs) {
+    auto& input = *message.add_input_info();
+    input.set_preceding_node(source);
+    input.set_preceding_port(output);
+  }
+  for (const int32_t before : node.control_inputs) message.add_control_input(before);
+  for (const OutputTrace& output : node.outputs) {
+    auto& info = *message.add_output_info();
+    info.set_size(bytes_of(output));
+    info.set_alias_input_port(-1);
+    info.set_dtype(static_cast<tensorflow::DataType>(output.dtype));
+    for (const int64_t dim : output.shape.dims()) info.mutable_shape()->add_dim()->set_size(dim);
+  }
+  message.set_compute_cost(node.micros);
+  message.set_compute_time(node.micros);
+}
+
+Result<std::string> encode_costs(const RareList<CostNode>& costs) {
+  tensorflow::CostGraphDef message;
+  for (const CostNode& node : costs) {
+    tensorflow::CostGraphDef::Node& made = *message.add_node();
+    made.set_id(message.node_size() - 1);
+    to_proto(node, made);
+  }
+  return serialize(message);
+}
+
 }  // namespace
 
 void to_proto(const std::vector<DeviceTrace>& traces, tensorflow::StepStats& message) {
@@ -88,6 +125,10 @@ Result<std::string> encode_run_metadata(const RunMetadata& metadata) {
   if (!metadata.traces.empty()) to_proto(metadata.traces, *message.mutable_step_stats());
   for (const wire::GraphDef& graph : metadata.partition_graphs)
     message.add_partition_graphs(wire::serialize_graph_def(graph));
+  if (!metadata.costs.empty()) {
+    MR_ASSIGN(std::string costs, encode_costs(metadata.costs));
+    message.set_cost_graph(std::move(costs));
+  }
   return serialize(message);
 }
 

@@ -132,6 +132,7 @@ def _run(trial, name, folder, routes, deaths):
         reason="; ".join(result.reasons)[:2000],
         trace=result.trace[-8000:],
         used_servers=record.used_servers,
+        started_servers=record.started_servers,
         session_errors=record.session_errors[:50],
         cpu_devices=sorted(record.cpu_devices) or [1],
         dead_servers=deaths(),

@@ -26,6 +26,7 @@ class Record:
     """What the program did with sessions and servers."""
 
     used_servers: bool = False
+    started_servers: bool = False
     session_errors: list = dataclasses.field(default_factory=list)
     cpu_devices: set = dataclasses.field(default_factory=set)
 
@@ -83,7 +84,7 @@ def _redirect_servers(server_lib, start_server, record):
     from tensorflow.core.protobuf import tensorflow_server_pb2
 
     def new_server(definition):
-        record.used_servers = True
+        record.used_servers = record.started_servers = True
         return start_server(tensorflow_server_pb2.ServerDef.FromString(definition))
 
     # TensorFlow's own servers don't end when they are asked to stop, nor do these.

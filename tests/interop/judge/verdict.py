@@ -24,6 +24,7 @@ class Attempt:
     reason: str = ""  # one line or a few: the exception, the reason for skipping, the signal
     trace: str = ""  # where it came from
     used_servers: bool = False  # whether any session ran anything, or any server was started
+    started_servers: bool = False  # whether the module started one, in its own process or as if
     session_errors: list = dataclasses.field(default_factory=list)  # texts, also of caught ones
     cpu_devices: list = dataclasses.field(default_factory=lambda: [1])  # of the servers asked for
     dead_servers: list = dataclasses.field(default_factory=list)  # how ours ended, if they did
@@ -60,12 +61,9 @@ def of_failed(ours, theirs, in_process, again):
             return Verdict(
                 NOT_APPLICABLE, "eager only: it has ops run by a server's eager services"
             )
-        if _calls_python_of_the_client(ours, theirs):
-            return Verdict(
-                NOT_APPLICABLE,
-                "it calls Python of the client's process, which no server beside it has: "
-                "TensorFlow's own failed as well, with the error that the test expects of its Python",
-            )
+        out_of_reach = _why_python_is_out_of_reach(ours, theirs)
+        if out_of_reach:
+            return Verdict(NOT_APPLICABLE, out_of_reach)
         ops = ours.missing_ops()
         if ops and not ours.dead_servers:
             return Verdict(NEEDS_OP, ", ".join(ops), ops)
@@ -81,10 +79,21 @@ def of_failed(ours, theirs, in_process, again):
     return Verdict(FAILS_TOO, f"{where}: {_told(theirs)}")
 
 
-def _calls_python_of_the_client(ours, theirs):
-    """Whether that, and nothing else, is what failed, and on both servers."""
-    on_theirs = any(_NO_CALLBACK in text for text in theirs.session_errors)
-    return _NO_PYTHON in ours.reason and on_theirs and not ours.dead_servers
+def _why_python_is_out_of_reach(ours, theirs):
+    """What to say if a function of the client's process, and nothing else, is what ours lacked."""
+    if _NO_PYTHON not in ours.reason or ours.dead_servers:
+        return None
+    if any(_NO_CALLBACK in text for text in theirs.session_errors):
+        return (
+            "it calls Python of the client's process, which no server beside it has: "
+            "TensorFlow's own failed as well, with the error that the test expects of its Python"
+        )
+    if not ours.started_servers:
+        return None
+    return (
+        "it calls Python of the client's process, in which it starts TensorFlow's server: "
+        "a Millrace server that the judge puts there is a process of its own"
+    )
 
 
 def _told(attempt):

@@ -62,6 +62,11 @@ class Servers(test.TestCase):
         with tf.device("/job:worker/task:0"):
             self.assertEqual((tf.constant(3) + 1).numpy(), 4)
 
+    def test_python_of_the_process_that_starts_the_server(self):
+        with tf.Graph().as_default(), v1.Session(self._server.target) as session:
+            called = tf.numpy_function(lambda x: x + 1, [tf.constant(3)], tf.int32)
+            self.assertEqual(session.run(called), 4)
+
     def test_a_port_that_is_taken(self):
         port = self._server.target.rsplit(":", 1)[1]
         with self.assertRaises(tf.errors.UnknownError):

@@ -175,13 +175,15 @@ def passing_story(m, op):
         given = {f"optimizations_{kind}": word([]) for kind in ("enabled", "disabled", "default")}
     elif op == "RewriteDataset":
         given = {"rewrite_name": word(b"none" if m.one_in(8) else b"")}
-    elif op == "AssertNextDataset":
+    elif op.endswith("StatsDataset"):
+        given = {"tag": word(b"t")}
+    elif op.endswith("AssertNextDataset"):
         given = {"transformations": word([])}
     elif op == "OptionsDataset":
         told = {"serialized_options": b""}
-    elif op == "MaxIntraOpParallelismDataset":
+    elif op.endswith("MaxIntraOpParallelismDataset"):
         given = {"max_intra_op_parallelism": int64(m, m.rng.integers(-1, 3))}
-    elif op == "PrivateThreadPoolDataset":
+    elif op.endswith("PrivateThreadPoolDataset"):
         given = {"num_threads": int64(m, m.rng.integers(-1, 3))}
     elif op == "AssertCardinalityDataset":
         given = {"cardinality": int64(m, data.size + int(m.rng.integers(-1, 2)))}
@@ -293,6 +295,13 @@ def files_story(m, op):
     walk(Data(m, m.call(op, given), ["string"], [[]], 0), 12)
 
 
+RARER = ["NonSerializableDataset", "BytesProducedStatsDataset", "LatencyStatsDataset"]
+RARER += [f"Experimental{op}" for op in RARER]
+RARER += [
+    f"Experimental{op}Dataset"
+    for op in ("AssertNext", "MaxIntraOpParallelism", "PrivateThreadPool")
+]
+
 TABLE = [
     *stories_of("RangeDataset TensorDataset TensorSliceDataset", TYPES, source_story),
     *stories_of("TakeDataset SkipDataset RepeatDataset ShardDataset", TYPES, counted_story),
@@ -307,6 +316,7 @@ TABLE = [
     *stories_of("IgnoreErrorsDataset FinalizeDataset", TYPES, passing_story),
     *stories_of("ExperimentalIgnoreErrorsDataset OptimizeDataset", TYPES, passing_story),
     *stories_of("OptimizeDatasetV2 RewriteDataset AssertNextDataset", TYPES, passing_story),
+    *stories_of(" ".join(RARER), TYPES, passing_story),
     *stories_of("UnwrapDatasetVariant WrapDatasetVariant", TYPES, wrapped_story),
     *stories_of("ConcatenateDataset ZipDataset", TYPES, joined_story),
     *stories_of("DirectedInterleaveDataset", ["int64"], directed_story),

@@ -106,6 +106,7 @@ class ParsingSpace final : public FunctionSpace {
   Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef&) override {
     return parsing_;
   }
+  Status check_stateless(const FunctionRef&) const override { return {}; }
 
  private:
   const std::shared_ptr<GraphFunction> parsing_;

@@ -186,10 +186,19 @@ Status register_dataset_pass_ons(OpRegistry& ops) {
   MR_TRY(add_same("ModelDataset", "",
                   ", algorithm: int = 0, cpu_budget: int = 0, ram_budget: int = 0"));
   MR_TRY(add_same("FinalizeDataset", "", ", has_captured_ref: bool = false"));
-  MR_TRY(add_same("AssertNextDataset", ", transformations: string", ""));
+  for (const char* name : {"AssertNextDataset", "ExperimentalAssertNextDataset"})
+    MR_TRY(add_same(name, ", transformations: string", ""));
+  for (const char* name : {"NonSerializableDataset", "ExperimentalNonSerializableDataset"})
+    MR_TRY(add_same(name, "", ""));
+  // Nobody gathers what these would tell.
+  for (const char* name : {"BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset",
+                           "LatencyStatsDataset", "ExperimentalLatencyStatsDataset"})
+    MR_TRY(add_same(name, ", tag: string", ""));
   for (const auto& [name, what] :
        {std::pair("MaxIntraOpParallelismDataset", "max_intra_op_parallelism"),
-        std::pair("PrivateThreadPoolDataset", "num_threads")}) {
+        std::pair("ExperimentalMaxIntraOpParallelismDataset", "max_intra_op_parallelism"),
+        std::pair("PrivateThreadPoolDataset", "num_threads"),
+        std::pair("ExperimentalPrivateThreadPoolDataset", "num_threads")}) {
     MR_TRY(ops.add(dataset_op(name, doc, str_cat(input, ", ", what, ": int64"), kOutputs,
                               same_with_threads(what))));
   }

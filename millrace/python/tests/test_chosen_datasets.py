@@ -100,7 +100,36 @@ def test_all_elements_of_a_key_become_one(drained):
         lambda total, count: (total, count),
     )
     grouped = Dataset.range(10).apply(experimental.group_by_reducer(lambda x: x % 3, reducer))
-    assert sorted(drained(grouped)) == [(12, 3), (15, 3), (18, 4)]
+    assert drained(grouped) == [(18, 4), (12, 3), (15, 3)]
+    other = experimental.Reducer(lambda key: key, lambda state, x: (state, x), lambda state: state)
+    with pytest.raises((TypeError, ValueError)):
+        Dataset.range(10).apply(experimental.group_by_reducer(lambda x: x % 3, other))
+
+
+def test_elements_of_several_lengths_are_rows_of_sparse_tensors(session, drained):
+    lengths = Dataset.range(3).map(lambda n: tf.fill([n], n))
+    for row, width in (([4], 4), ([-1], 2), (tf.TensorShape([None]), 2)):
+        batches = lengths.apply(experimental.dense_to_sparse_batch(3, row))
+        (made,) = drained(batches)
+        assert made.indices.tolist() == [[1, 0], [2, 0], [2, 1]]
+        assert made.values.tolist() == [1, 2, 2] and made.dense_shape.tolist() == [3, width]
+    element = lengths.apply(experimental.dense_to_sparse_batch(3, [1]))
+    with pytest.raises(tf.errors.DataLossError, match="larger than the row shape"):
+        session.run(element.make_one_shot_iterator().get_next())
+    with pytest.raises(TypeError, match="single component"):
+        Dataset.zip((lengths, lengths)).apply(experimental.dense_to_sparse_batch(3, [4]))
+
+
+def test_a_sparse_tensor_may_be_cut_into_elements(drained):
+    sparse = tf.SparseTensor([[0, 1], [2, 0], [2, 3]], ["a", "b", "c"], [3, 4])
+    made = drained(Dataset.from_sparse_tensor_slices(sparse))
+    assert [(i.tolist(), v.tolist(), s.tolist()) for i, v, s in made] == [
+        ([[1]], [b"a"], [4]),
+        ([], [], [4]),
+        ([[0], [3]], [b"b", b"c"], [4]),
+    ]
+    with pytest.raises(TypeError, match="SparseTensor"):
+        Dataset.from_sparse_tensor_slices(tf.constant([1]))
 
 
 @pytest.mark.parametrize("initial", [None, [0.8, 0.15, 0.05]])

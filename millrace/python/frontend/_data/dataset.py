@@ -13,6 +13,7 @@ from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import colocate_with, control_dependencies
 from millrace._graph.function_graph import define_by_value
 from millrace._graph.operation import Tensor
+from millrace._graph.sparse_tensor import SparseTensor
 from millrace._ops.random_values import get_seed
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
@@ -125,6 +126,27 @@ class Dataset:
             raise ValueError(f"Dimensions {min(sizes)} and {max(sizes)} are not compatible")
         rows = spec.rows(made_of)
         return made("tensor_slice_dataset", spec.unbatched(), rows, infers_types=True)
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor):
+        """The parts of a SparseTensor along its first axis, each as places, values and shape.
+
+        Raises:
+          TypeError: if it is none; steps fail with UnimplementedError if its places are not in order.
+        """
+        if not isinstance(sparse_tensor, SparseTensor):
+            raise TypeError(
+                f"`sparse_tensor` must be a `tf.SparseTensor` object, not {sparse_tensor!r}"
+            )
+        parts = sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape
+        rank = parts[0].shape.with_rank(2)[1].value
+        rest = None if rank is None else rank - 1
+        spec = Spec(
+            (Tensor, Tensor, Tensor),
+            [dtypes.int64, parts[1].dtype, dtypes.int64],
+            [TensorShape([None, rest]), TensorShape([None]), TensorShape([rest])],
+        )
+        return Dataset(gen_ops.sparse_tensor_slice_dataset(*parts), spec)
 
     @staticmethod
     def range(*args):

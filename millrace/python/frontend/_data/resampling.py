@@ -3,15 +3,18 @@
 from millrace import _gen as gen_ops
 from millrace._data import elements
 from millrace._data.choices import sample_from_datasets
-from millrace._data.dataset import Dataset
-from millrace._data.transformations import group_by_window, scan, unbatch
+from millrace._data.dataset import Dataset, check_state, made
+from millrace._data.elements import Spec
+from millrace._data.transformations import scan, unbatch
 from millrace._graph.conversion import constant, convert
+from millrace._graph.operation import Tensor
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import fill, tile, where, zeros_like
 from millrace._ops.random_values import random_uniform
 from millrace._ops.reductions import reduce_max, reduce_min, reduce_sum
 from millrace._ops.segments import bincount
 from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
 
 __all__ = ["Reducer", "group_by_reducer", "rejection_resample"]
 
@@ -41,19 +44,40 @@ def group_by_reducer(key_func, reducer):
       key_func: gives a key, a scalar of int64, for an element.
       reducer: a Reducer.
 
-    Elements are held until the dataset is over.
+    Returns:
+      a function from datasets to datasets of results, in the order of their keys.
+
+    Raises:
+      ValueError: applied, if key_func gives something else; TypeError if reduce_func gives another structure
+        than init_func, or other types.
     """
 
-    def reduced(key, group):
-        def with_element(state, *element):
-            # A group's element may be a tuple, and is given to the program's function as one thing.
-            return reducer.reduce_func(state, elements.unpacked_one(element))
+    def apply(dataset):
+        key_spec = Spec(Tensor, [dtypes.int64], [TensorShape([])])
+        key = dataset.traced(
+            lambda *element: convert(key_func(*element), dtypes.int64), "group_by_reducer_key"
+        )
+        key.check_scalar(dtypes.int64, "`key_func`")
+        init = dataset.traced(reducer.init_func, "group_by_reducer_init", [key_spec])
+        state = init.spec.loosened()
+        reduce = dataset.traced(
+            reducer.reduce_func, "group_by_reducer_reduce", [state, dataset.spec]
+        )
+        check_state(init.spec, reduce.spec, "reduce_func")
+        finalize = dataset.traced(reducer.finalize_func, "group_by_reducer_finalize", [state])
+        return made(
+            "group_by_reducer_dataset",
+            finalize.spec,
+            dataset.variant,
+            *(each.captured for each in (key, init, reduce, finalize)),
+            options=dataset.options(),
+            key_func=key.name,
+            init_func=init.name,
+            reduce_func=reduce.name,
+            finalize_func=finalize.name,
+        )
 
-        state = group.reduce(reducer.init_func(key), with_element)
-        made = reducer.finalize_func(*elements.unpacked(state))
-        return Dataset.from_tensors(made)
-
-    return group_by_window(key_func, reduced, window_size=dtypes.int64.max)
+    return apply
 
 
 def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):

@@ -13,4 +13,5 @@ from millrace._data.iterators import Iterator
 from millrace._data.optionals import Optional, get_next_as_optional
 from millrace._data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from millrace._data.resampling import Reducer, group_by_reducer, rejection_resample
+from millrace._data.sparse_batches import dense_to_sparse_batch
 from millrace._data.transformations import *

@@ -6,6 +6,7 @@ from millrace._data.feature_files import make_batched_features_dataset, parse_ex
 from millrace._data.optionals import Optional, get_next_as_optional, get_structure
 from millrace._data.options import OptimizationOptions, ThreadingOptions
 from millrace._data.resampling import Reducer, group_by_reducer, rejection_resample
+from millrace._data.sparse_batches import dense_to_sparse_batch
 from millrace._data.specs import (
     DatasetStructure,
     OptionalStructure,

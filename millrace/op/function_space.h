@@ -60,6 +60,9 @@ class FunctionSpace {
     return unimplemented("function '", function.name, "' can't be called on ", device.to_string(),
                          ": whoever calls it knows no devices");
   }
+  // Errors: FAILED_PRECONDITION if it, or one that it calls, keeps anything or reads variables: who
+  // calls it again is given something else.
+  virtual Status check_stateless(const FunctionRef& function) const = 0;
 };
 
 // What a kernel is besides, if it calls functions: it is given their space before its first run.

@@ -19,6 +19,7 @@
 #include "millrace/base/files.h"
 #include "millrace/base/random.h"
 #include "millrace/base/runner.h"
+#include "millrace/base/timers.h"
 #include "millrace/op/attrs.h"
 #include "millrace/op/op_def.h"
 #include "millrace/op/rendezvous.h"
@@ -71,6 +72,9 @@ struct DeviceContext {
   ResourceStore* resources = nullptr;
   Random* random = nullptr;  // for what has no seed of its own; null: the system's
   Files* files = nullptr;    // for kernels that run_blocking() in blocking.h; null: there are none
+  // For what waits for a time; null: nothing can. The timers tell the time of the clock.
+  const Clock* clock = nullptr;
+  Timers* timers = nullptr;
 };
 
 // What all kernels of one step on one device share. Owned by whoever runs the step.

@@ -5,8 +5,8 @@
 
 #include "millrace/graph/text.h"
 #include "millrace/graph/validate.h"
-#include "millrace/ops/all.h"
 #include "millrace/plan/lower.h"
+#include "millrace/plan/testing/whole_library.h"
 #include "millrace/wire/function_def.h"
 #include "millrace/wire/function_gradient.h"
 
@@ -20,21 +20,12 @@ constexpr std::string_view kFunctions =
     "function twice \"x: float -> y: float\" { y = Add(x, x, T=float) return y = y:z:0 }"
     "zero = Const(0) ten = Const(10) x = Const(1.0) there = Const(\"/job:worker/task:1\") ";
 
-const OpRegistry& library() {
-  static const OpRegistry& ops = *[] {
-    auto* made = new OpRegistry();
-    REQUIRE(register_all_ops(*made).ok());
-    return made;
-  }();
-  return ops;
-}
-
 struct LoweredText {
   Graph graph;
   Status status;
 
   explicit LoweredText(std::string_view text)
-      : graph(parse_graph(str_cat(kFunctions, text), library()).value()) {
+      : graph(parse_graph(str_cat(kFunctions, text), testing::whole_library()).value()) {
     StandIns stand_ins;
     status = lower_functions(graph, stand_ins);
     if (status.ok()) CHECK(validate(graph).ok());
@@ -90,7 +81,7 @@ Status lowered_with_gradient(std::string_view gradient, Graph* lowered) {
               "  y = Mul(x, dy, T=float) return dx = y:z:0 }"
               "function more \"x: float, dy: float -> a: float, b: float\" { return a = x, b = x }"
               "g = SymbolicGradient(x, x, Tin={float, float}, Tout={float}, f=twice)"),
-          library())
+          testing::whole_library())
           .value();
   FunctionLibrary functions = *graph.functions();
   auto twice = std::make_shared<wire::FunctionDef>(*functions.at("twice"));
@@ -104,7 +95,7 @@ Status lowered_with_gradient(std::string_view gradient, Graph* lowered) {
 }
 
 TEST_CASE("a gradient that the library declares takes the place of the one that would be made") {
-  Graph graph(library());
+  Graph graph(testing::whole_library());
   const Status status = lowered_with_gradient("own", &graph);
   REQUIRE_MESSAGE(status.ok(), status.to_string());
   CHECK(graph[graph.find("g")->inputs[0].node].op->name == "Mul");

@@ -6,7 +6,8 @@
 //   1. validate          graph/validate.h    5. cut_step            step_graph.h
 //   2. lower_functions   lower.h             6. fold_constants      fold.h
 //   3. infer shapes      graph/shapes.h      7. merge_equal_nodes   merge_equal.h
-//   4. place             place.h             8. split_by_task       partition.h
+//   4. place             place.h             8. fuse_tails          fuse.h
+//                                            9. split_by_task       partition.h
 //
 // Between 5 and 6, lease_updates (lease_updates.h) looks at steps that are made under a lease, and
 // read_late (late_reads.h) at those that read and write a variable by reference.
@@ -67,16 +68,16 @@ struct StepPlan {
 
 struct PlanOptions {
   enum class Optimize : uint8_t { off, on };
-  Optimize optimize = Optimize::on;  // passes 6 and 7
+  Optimize optimize = Optimize::on;  // passes 6 to 8
   FoldOptions fold = {};
 };
 
-// Passes 6 to 8, on a step that was cut: `signature` and `devices` as for cut_step. `names` is the
+// Passes 6 to 9, on a step that was cut: `signature` and `devices` as for cut_step. `names` is the
 // session's; marked "_S".
 // Errors: those of the passes; INVALID_ARGUMENT for a feed or fetch inside a while loop.
 Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepSignature& signature,
                            const PlanOptions& options, FreshNames& names);
-// Passes 5 to 8. `whole` must have been prepared.
+// Passes 5 to 9. `whole` must have been prepared.
 Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature, const PlanOptions& options,
                            FreshNames& names);

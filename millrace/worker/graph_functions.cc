@@ -10,6 +10,7 @@
 #include "millrace/plan/fold.h"
 #include "millrace/plan/lower.h"
 #include "millrace/plan/step_graph.h"
+#include "millrace/worker/function_state.h"
 
 namespace millrace {
 
@@ -258,6 +259,10 @@ Result<std::shared_ptr<GraphFunction>> GraphFunctions::instantiate_on(const Devi
   }
   const std::shared_ptr<GraphFunctions> there(new GraphFunctions(*this, *place));
   return there->instantiate(function);
+}
+
+Status GraphFunctions::check_stateless(const FunctionRef& function) const {
+  return millrace::check_stateless(library_.get(), ops_, function.name);
 }
 
 Result<std::shared_ptr<const GraphFunctions::Prepared>> GraphFunctions::prepare(

@@ -62,6 +62,7 @@ class GraphFunctions final : public FunctionSpace,
   Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) override;
   Result<std::shared_ptr<GraphFunction>> instantiate_on(const DeviceName& device,
                                                         const FunctionRef& function) override;
+  Status check_stateless(const FunctionRef& function) const override;
 
  private:
   class Instance;

@@ -27,6 +27,14 @@ constexpr std::string_view kLibrary =
     "function endless \"target: string, x: int32 -> name: string\" {\n"
     "  call = RemoteCall(target, target, x, Tin={string, int32}, Tout={string}, f=endless)\n"
     "  return name = call:output:0\n"
+    "}\n"
+    "function drawn \"shape: int32 -> z: float\" {\n"
+    "  z = Draw(shape)\n"
+    "  return z = z:output:0\n"
+    "}\n"
+    "function calls \"shape: int32 -> z: float\" {\n"
+    "  z = StatefulPartitionedCall(shape, Tin={int32}, Tout={float}, f=drawn)\n"
+    "  return z = z:output:0\n"
     "}\n";
 
 // Says on which device it runs.
@@ -96,6 +104,23 @@ TEST_CASE("a function of a graph is called, again and again") {
   }
   CHECK(made.call("sum", {Tensor::scalar(1)})->wait().message() ==
         "a function of 2 arguments is called with 1");
+}
+
+TEST_CASE("a function knows whether it has state, and what it calls") {
+  Functions made;
+  REQUIRE(made.cluster.lab.ops
+              .add({.name = "Draw",
+                    .doc = {},
+                    .signature = "shape: int32 -> output: float",
+                    .stateful = true})
+              .ok());
+  CHECK(made.space->check_stateless({"sum", {}}).ok());
+  CHECK(made.space->check_stateless({"unknown", {}}).ok());
+  for (const char* name : {"drawn", "calls"}) {
+    const Status status = made.space->check_stateless({name, {}});
+    CHECK(status.code() == Code::failed_precondition);
+    CHECK(status.message().find("Draw is stateful. It is node 'z' of function 'drawn'") == 0);
+  }
 }
 
 TEST_CASE("a call ends when it is cancelled, and one that nobody can cancel ends with the task") {

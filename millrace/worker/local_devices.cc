@@ -20,7 +20,9 @@ LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& ho
                      .incarnation = host.random.next(),
                      .resources = resources.get(),
                      .random = &host.random,
-                     .files = &host.files},
+                     .files = &host.files,
+                     .clock = &host.clock,
+                     .timers = &host.timers},
          .resources = resources});
   }
   return made;

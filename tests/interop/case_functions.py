@@ -72,6 +72,20 @@ def inverse(tf, n):
     return [tf.div(tf.constant(6, tf.int64), n)]
 
 
+@function(("int64", []))
+def but_one_in_four(tf, n):
+    """One, five and so on are divided by nought."""
+    return [n + tf.div(tf.constant(0, tf.int64), n % 4 - 1)]
+
+
+@function(("int64", []))
+def and_draws(tf, n):
+    """What is drawn is always nought."""
+    shape = tf.constant([], tf.int32)
+    none, one = tf.constant(0, tf.int64), tf.constant(1, tf.int64)
+    return [n + tf.raw_ops.RandomUniformInt(shape=shape, minval=none, maxval=one, seed=1, seed2=2)]
+
+
 @function(("int64", []), ("int64", []))
 def sum_so_far(tf, state, n):
     return [state + n, state * n]

@@ -41,7 +41,8 @@ class Walk:
 
     def SerializeIterator(self):
         """What it has come to, which it goes on from."""
-        kept = self.call("SerializeIterator", name="resource_handle")
+        policy = {} if self.m.one_in(2) else {"external_state_policy": self.m.choice([0, 1, 2])}
+        kept = self.call("SerializeIterator", name="resource_handle", **policy)
         given = {"resource_handle": self.handle, "serialized": kept}
         self.m.call("DeserializeIterator", given)
         self.IteratorGetNext()

@@ -89,6 +89,7 @@ class BatchDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return batches_of(input_->cardinality(), size_, remainder_);
   }
+  int64_t batch_size() const override { return size_; }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     return batches(std::move(input), size_, remainder_, make_);

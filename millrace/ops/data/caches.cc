@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "millrace/op/infer.h"
+#include "millrace/ops/data/cache_files.h"
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
 #include "millrace/ops/state/resource_access.h"
@@ -71,6 +72,7 @@ class CacheDataset final : public DerivedDataset {
  public:
   explicit CacheDataset(DatasetPtr input)
       : DerivedDataset(std::move(input)), memory_(std::make_shared<Memory>()) {}
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     if (auto elements = memory_->elements())
       return IteratorPtr(std::make_unique<Remembered>(std::move(elements)));
@@ -82,12 +84,27 @@ class CacheDataset final : public DerivedDataset {
   const std::shared_ptr<Memory> memory_;
 };
 
+class FileCacheDataset final : public DerivedDataset {
+ public:
+  FileCacheDataset(DatasetPtr input, std::string name, std::shared_ptr<LeftCaches> left)
+      : DerivedDataset(std::move(input)), name_(std::move(name)), left_(std::move(left)) {}
+  Result<IteratorPtr> iterate(const HostPtr& host) const override {
+    return walk_by_files(input_, host, name_, left_);
+  }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<LeftCaches> left_;
+};
+
 Result<DatasetPtr> make_cache(DatasetInputs& inputs) {
   MR_ASSIGN(DatasetPtr input, inputs.dataset());
-  MR_ASSIGN(const std::string name, inputs.scalar<std::string>(1, "filename"));
-  if (!name.empty())
-    return unimplemented("a cache in the file '", name,
-                         "': caches are kept in memory here; give no filename");
+  MR_ASSIGN(std::string name, inputs.scalar<std::string>(1, "filename"));
+  if (!name.empty()) {
+    MR_ASSIGN(auto left, LeftCaches::of(*inputs.context().step().device->resources));
+    return DatasetPtr(
+        std::make_shared<FileCacheDataset>(std::move(input), std::move(name), std::move(left)));
+  }
   return DatasetPtr(std::make_shared<CacheDataset>(std::move(input)));
 }
 
@@ -106,9 +123,10 @@ Status anonymous_memory(KernelContext& context) {
 
 Status register_dataset_caches(OpRegistry& ops) {
   const std::string inputs = "input_dataset: variant, filename: string";
-  MR_TRY(ops.add(dataset_op(
-      "CacheDataset", "The elements of the first walk, kept in memory for those that follow it.",
-      inputs, kOutputs, make_cache)));
+  MR_TRY(ops.add(dataset_op("CacheDataset",
+                            "The elements of the first walk, kept for those that follow it: in "
+                            "memory, or in files that begin with `filename`.",
+                            inputs, kOutputs, make_cache)));
   MR_TRY(ops.add(dataset_op("CacheDatasetV2",
                             "CacheDataset; what the handle names lives with the dataset here.",
                             inputs + ", cache: resource", kOutputs, make_cache, Kind::source)));

@@ -8,10 +8,9 @@ namespace millrace::data {
 namespace {
 
 using testing::calling;
+using testing::flag;
 using testing::number;
 using testing::Pipeline;
-
-Tensor flag(bool value) { return Tensor::scalar(value); }
 
 int64_t cardinality(Pipeline& made, const Tensor& dataset) {
   const auto told = made.bench->run("DatasetCardinality", {dataset});

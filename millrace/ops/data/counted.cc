@@ -39,6 +39,7 @@ class PromisedDataset final : public DerivedDataset {
   PromisedDataset(Components components, DatasetPtr input, int64_t promised)
       : DerivedDataset(std::move(components), std::move(input)), promised_(promised) {}
   int64_t cardinality() const override { return promised_; }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     return IteratorPtr(std::make_unique<HoldingTo>(std::move(input), promised_));

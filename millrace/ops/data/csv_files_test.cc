@@ -10,29 +10,34 @@ namespace {
 using testing::number;
 using testing::Pipeline;
 
-Tensor text(std::string value) { return Tensor::scalar(std::move(value)); }
-Tensor texts(std::initializer_list<std::string> values) {
+Tensor string_of(std::string value) { return Tensor::scalar(std::move(value)); }
+Tensor strings(std::initializer_list<std::string> values) {
   return Tensor::vector<std::string>(values);
 }
-Tensor none() { return Tensor::vector<int64_t>({}); }
-Tensor word(std::string value) { return texts({std::move(value)}); }
+Tensor no_columns() { return Tensor::vector<int64_t>({}); }
+Tensor column_of(std::string value) { return strings({std::move(value)}); }
 
 // A dataset of the file "f", or of several.
 struct Csv {
-  std::vector<Tensor> defaults = {word(""), word("")};
-  Tensor names = text("f");
+  std::vector<Tensor> defaults = {column_of(""), column_of("")};
+  Tensor names = string_of("f");
   std::string packing;
   int64_t buffer = 100;
   bool header = false;
   std::string delimiter = ",";
   bool quotes = true;
   std::string missing;
-  Tensor selected = none(), excluded = none();
+  Tensor selected = no_columns(), excluded = no_columns();
 
   std::vector<Tensor> inputs(bool has_excluded) const {
-    std::vector<Tensor> given = {
-        names,           text(packing),          number(buffer), Tensor::scalar(header),
-        text(delimiter), Tensor::scalar(quotes), text(missing),  selected};
+    std::vector<Tensor> given = {names,
+                                 string_of(packing),
+                                 number(buffer),
+                                 Tensor::scalar(header),
+                                 string_of(delimiter),
+                                 Tensor::scalar(quotes),
+                                 string_of(missing),
+                                 selected};
     given.insert(given.end(), defaults.begin(), defaults.end());
     if (has_excluded) given.push_back(excluded);
     return given;
@@ -71,7 +76,7 @@ class CsvTest {
 TEST_CASE("rows are fields of the types of their defaults, which stand for what is missing") {
   CsvTest t;
   const Csv csv = {.defaults = {Tensor::vector<int64_t>({7}), Tensor::vector<float>({0.5F}),
-                                word("none"), Tensor::vector<int32_t>({})},
+                                column_of("none"), Tensor::vector<int32_t>({})},
                    .missing = "NA"};
   CHECK(t.all_of("1, 2.5 ,a b,3\n,NA,,4\n", csv) == R"(1,2.5,"a b",3 7,0.5,"none",4)");
   CHECK(t.all_of("1,1,a,\n", csv) == "Field 3 is required but missing in record!");
@@ -99,7 +104,7 @@ TEST_CASE("a record ends with its line, however lines end, or with the file") {
     CHECK(t.all_of("1,2" + end + "3,") == R"("1","2" "3","")");
   }
   CHECK(t.all_of("") == "");
-  CHECK(t.all_of("0\n\n2", {.defaults = {word("empty")}}) == R"("0" "empty" "2")");
+  CHECK(t.all_of("0\n\n2", {.defaults = {column_of("empty")}}) == R"("0" "empty" "2")");
 }
 
 TEST_CASE("a record with an error is left out, and the next one is there") {
@@ -110,14 +115,14 @@ TEST_CASE("a record with an error is left out, and the next one is there") {
   CHECK(t.all_of("1\na,b") == R"(Expect 2 fields but have 1 in record "a","b")");
   CHECK(t.all_of("1,2,3\na,b") == R"(Expect 2 fields but have more in record "a","b")");
   t.file("g", "x,y");
-  CHECK(t.all_of("1,2\n3,\"4", {.names = texts({"f", "g"})}) ==
+  CHECK(t.all_of("1,2\n3,\"4", {.names = strings({"f", "g"})}) ==
         R"("1","2" Reached end of file without closing quoted field in record "x","y")");
 }
 
 TEST_CASE("a header is left out in each file, lines within its quotes too") {
   CsvTest t;
   t.file("g", "a,b\n3,4\n");
-  const Csv csv = {.names = texts({"f", "g"}), .header = true};
+  const Csv csv = {.names = strings({"f", "g"}), .header = true};
   CHECK(t.all_of("\"a\n\",b\n1,2\n", csv) == R"("1","2" "3","4")");
   CHECK(t.all_of("", csv) == R"(Can't read header of file f: the file is empty "3","4")");
 }
@@ -146,9 +151,8 @@ TEST_CASE("what makes no sense is refused when the dataset is made") {
   CHECK(t.refused({.selected = Tensor::vector<int64_t>({0, 1}),
                    .excluded = Tensor::vector<int64_t>({2})}) ==
         "Either select_cols or exclude_cols should be empty");
-  CHECK(
-      t.refused({.defaults = {texts({"a", "b"})}}).find("1 default per field but field 0 has 2") !=
-      std::string::npos);
+  CHECK(t.refused({.defaults = {strings({"a", "b"})}})
+            .find("1 default per field but field 0 has 2") != std::string::npos);
 }
 
 }  // namespace

@@ -12,6 +12,19 @@ std::shared_ptr<GraphFunction> IterationHost::Instances::find(const CapturedFunc
   return nullptr;
 }
 
+Status IterationHost::check_stateless() const {
+  std::vector<std::pair<std::shared_ptr<FunctionSpace>, FunctionRef>> functions;
+  {
+    MutexLock lock(instances_->mutex);
+    for (const auto& [name, instances] : instances_->by_name) {
+      for (const Instance& instance : instances)
+        functions.push_back({instance.space, {name, instance.attrs}});
+    }
+  }
+  for (const auto& [space, function] : functions) MR_TRY(space->check_stateless(function));
+  return {};
+}
+
 Result<std::shared_ptr<GraphFunction>> IterationHost::instance(const CapturedFunction& function,
                                                                size_t arguments) {
   const std::string& name = function.function.name;

@@ -22,6 +22,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/result.h"
 #include "millrace/base/runner.h"
+#include "millrace/base/timers.h"
 #include "millrace/op/function_space.h"
 #include "millrace/ops/data/seeds.h"
 #include "millrace/tensor/shape.h"
@@ -91,6 +92,8 @@ class IterationHost {
     Runner* blocking = nullptr;  // for files; null: they are read where they are wanted
     Files* files = nullptr;
     Random* random = nullptr;
+    const Clock* clock = nullptr;  // null: nothing waits for a time
+    Timers* timers = nullptr;
   };
   // `seeds` to draw again what an earlier walk has drawn; null: none.
   explicit IterationHost(Machine machine, std::shared_ptr<DrawnSeeds> seeds = nullptr)
@@ -115,6 +118,8 @@ class IterationHost {
   // tensors more than were captured.
   Result<std::shared_ptr<GraphFunction>> instance(const CapturedFunction& function,
                                                   size_t arguments);
+  // Of all functions so far. Errors: those of FunctionSpace::check_stateless.
+  Status check_stateless() const;
 
  private:
   struct Instance {
@@ -136,6 +141,7 @@ class IterationHost {
 };
 
 inline constexpr int64_t kInfinite = -1, kUnknown = -2;
+inline constexpr int64_t kNoBatches = -1;
 
 class Dataset {
  public:
@@ -149,6 +155,8 @@ class Dataset {
   const Components& components() const { return components_; }
   // How many elements; kInfinite, kUnknown.
   virtual int64_t cardinality() const { return kUnknown; }
+  // How many rows a whole batch has, if its elements are batches of one size; kNoBatches.
+  virtual int64_t batch_size() const { return kNoBatches; }
   // The iterator keeps the dataset's parts, not the dataset: whoever walks holds both.
   virtual Result<std::unique_ptr<DatasetIterator>> iterate(
       const std::shared_ptr<IterationHost>& host) const = 0;

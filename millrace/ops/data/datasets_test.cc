@@ -9,10 +9,9 @@ namespace millrace::data {
 namespace {
 
 using testing::calling;
+using testing::flag;
 using testing::number;
 using testing::Pipeline;
-
-Tensor flag(bool value) { return Tensor::scalar(value); }
 
 TEST_CASE("a range ends before stop, also backwards, at the ends of int64 and where it is empty") {
   Pipeline made;

@@ -7,10 +7,9 @@ namespace millrace::data {
 namespace {
 
 using testing::calling;
+using testing::flag;
 using testing::number;
 using testing::Pipeline;
-
-Tensor flag(bool value) { return Tensor::scalar(value); }
 
 // The numbers below `stop`, of which 1 and 5 fail: "0 bad 2 3 4 bad 6".
 class Spoilt : public Pipeline {

@@ -22,7 +22,13 @@ Status register_data(OpRegistry& ops) {
   MR_TRY(data::register_dataset_reductions(ops));
   MR_TRY(data::register_dataset_choices(ops));
   MR_TRY(data::register_dataset_rebatches(ops));
+  MR_TRY(data::register_dataset_sparse_elements(ops));
+  MR_TRY(data::register_dataset_sleeps(ops));
+  MR_TRY(data::register_dataset_matching_files(ops));
+  MR_TRY(data::register_dataset_group_reducers(ops));
+  MR_TRY(data::register_dataset_auto_shards(ops));
   MR_TRY(data::register_dataset_counts(ops));
+  MR_TRY(data::register_compressed_elements(ops));
   MR_TRY(data::register_table_fillers(ops));
   MR_TRY(data::register_kept_walks(ops));
   return data::register_iterators(ops);

@@ -42,7 +42,7 @@ Status register_dataset_scans(OpRegistry& ops);
 Status register_dataset_reductions(OpRegistry& ops);
 // Generator, Random.
 Status register_dataset_generators(OpRegistry& ops);
-// Cache, in memory.
+// Cache, in memory and in files.
 Status register_dataset_caches(OpRegistry& ops);
 // Options and others that are their input; IgnoreErrors, Unique; what a dataset says of itself.
 Status register_dataset_pass_ons(OpRegistry& ops);
@@ -52,6 +52,18 @@ Status register_dataset_choices(OpRegistry& ops);
 Status register_dataset_rebatches(OpRegistry& ops);
 // AssertCardinality.
 Status register_dataset_counts(OpRegistry& ops);
+// AutoShard: what one of several workers takes.
+Status register_dataset_auto_shards(OpRegistry& ops);
+// GroupByReducer.
+Status register_dataset_group_reducers(OpRegistry& ops);
+// MatchingFiles: names by patterns.
+Status register_dataset_matching_files(OpRegistry& ops);
+// Sleep.
+Status register_dataset_sleeps(OpRegistry& ops);
+// SparseTensorSlice, DenseToSparseBatch.
+Status register_dataset_sparse_elements(OpRegistry& ops);
+// CompressElement, UncompressElement.
+Status register_compressed_elements(OpRegistry& ops);
 // InitializeTableFromDataset.
 Status register_table_fillers(OpRegistry& ops);
 // SerializeIterator, DeserializeIterator.

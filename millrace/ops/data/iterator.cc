@@ -58,10 +58,17 @@ class Iterator::Line final : public Waker, public std::enable_shared_from_this<L
     go_along(std::move(walk), pool);
   }
 
-  Result<WalkState> save() const {
-    MutexLock lock(mutex_);
-    MR_TRY(refusal());
-    return WalkState{walk_->handed_out, walk_->at_end, walk_->host->seeds().places()};
+  Result<WalkState> save(Unkept unkept) const {
+    HostPtr host;
+    WalkState state;
+    {
+      MutexLock lock(mutex_);
+      MR_TRY(refusal());
+      host = walk_->host;
+      state = {walk_->handed_out, walk_->at_end, host->seeds().places()};
+    }
+    if (unkept == Unkept::refused) MR_TRY(host->check_stateless());
+    return state;
   }
 
   DatasetPtr dataset() const {
@@ -316,7 +323,7 @@ Status Iterator::begin(DatasetPtr dataset, IterationHost::Machine machine) {
   return {};
 }
 
-Result<WalkState> Iterator::save() const { return line_->save(); }
+Result<WalkState> Iterator::save(Unkept unkept) const { return line_->save(unkept); }
 
 // Goes on to where a walk was, in a line that nobody else stands in; held by the answers it waits
 // for.

@@ -36,9 +36,11 @@ class Iterator final : public Resource {
   // None while there is no walk.
   DatasetPtr dataset() const;
 
+  // What is said of functions that have state, which is not kept with the walk.
+  enum class Unkept : uint8_t { allowed, refused };
   // How far the walk is, elements that failed included.
-  // Errors: FAILED_PRECONDITION before begin().
-  Result<WalkState> save() const;
+  // Errors: FAILED_PRECONDITION before begin(), and for what is refused.
+  Result<WalkState> save(Unkept unkept) const;
   // Begins a walk along the dataset of the present one and goes on to where `state` was: what lies
   // before is made again and dropped. The walk takes the place of the present one once it is there;
   // until then, and if that fails, there is the present one.

@@ -16,10 +16,20 @@ Result<std::shared_ptr<Iterator>> iterator_at(KernelContext& context) {
   return context.step().device->resources->find<Iterator>(name.container, name.name);
 }
 
-Result<Tensor> serialize_iterator(KernelContext& context) {
-  MR_ASSIGN(const auto iterator, iterator_at(context));
-  MR_ASSIGN(const WalkState state, iterator->save());
-  return Tensor::vector<Variant>({state.to_variant()});
+// What TensorFlow's external_state_policy says: 0 that state of functions is warned of, 1 ignored,
+// 2 refused.
+constexpr int64_t kRefused = 2;
+
+Result<std::unique_ptr<Kernel>> serialize_kernel(const KernelSpec& spec) {
+  MR_ASSIGN(const int64_t policy, spec.attrs.integer("external_state_policy"));
+  if (policy < 0 || policy > kRefused)
+    return invalid("Unexpected value of external policy: ", policy, "; it is 0, 1 or 2");
+  const auto unkept = policy == kRefused ? Iterator::Unkept::refused : Iterator::Unkept::allowed;
+  return kernel([unkept](KernelContext& context) -> Result<Tensor> {
+    MR_ASSIGN(const auto iterator, iterator_at(context));
+    MR_ASSIGN(const WalkState state, iterator->save(unkept));
+    return Tensor::vector<Variant>({state.to_variant()});
+  })(spec);
 }
 
 class DeserializeIteratorKernel final : public Kernel {
@@ -66,12 +76,12 @@ Status register_kept_walks(OpRegistry& ops) {
        .doc =
            "How far an iterator is, as a vector of one variant: the number of elements that were "
            "handed out and the seeds that were drawn. What functions keep for themselves "
-           "(variables, files, random numbers without a seed) is not in it, whatever "
-           "external_state_policy says.",
+           "(variables, files, random numbers) is not in it: it is ignored, or an error if "
+           "external_state_policy is 2.",
        .signature =
            "resource_handle: resource -> serialized: variant | external_state_policy: int = 0",
        .infer = infer_state,
-       .cpu = kernel(serialize_iterator),
+       .cpu = serialize_kernel,
        .not_differentiable = kNoGradient,
        .stateful = true,
        .cost = Cost::cheap}));

@@ -48,6 +48,29 @@ TEST_CASE("a walk goes on where another one along the same dataset was") {
   CHECK(taken(other, again, 5) == "0 1 2 3 4");
 }
 
+TEST_CASE("walks whose functions have state are kept unless that is refused") {
+  Pipeline made;
+  for (const char* name : {"pure", "drawing"}) {
+    made.functions->add(name, {DType::i64}, {DType::i64},
+                        [](std::vector<Tensor> in) -> Result<Element> { return in; });
+  }
+  made.functions->with_state.insert("drawing");
+  const auto kept = [&](const char* function, int64_t policy) {
+    const Tensor walk =
+        made.iterator(made.derive("MapDataset", {made.range(5)},
+                                  testing::calling(function, Pipeline::outputs({DType::i64}))));
+    made.get(walk);
+    return made.bench
+        ->run("SerializeIterator", {walk}, {.attrs = {{"external_state_policy", policy}}})
+        .status()
+        .to_string();
+  };
+  for (const int64_t policy : {0, 1, 2}) CHECK(kept("pure", policy) == "OK");
+  for (const int64_t policy : {0, 1}) CHECK(kept("drawing", policy) == "OK");
+  CHECK(kept("drawing", 2) == "FAILED_PRECONDITION: drawing is stateful.");
+  CHECK(kept("pure", 3).find("Unexpected value of external policy: 3") != std::string::npos);
+}
+
 TEST_CASE("a walk that goes on draws what it would have drawn, whoever chose the seeds") {
   for (const int64_t seed : {5, 0}) {
     Pipeline made, other;

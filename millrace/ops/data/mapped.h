@@ -11,11 +11,15 @@ enum class OutOfRange : uint8_t { ends, is_error };
 
 enum class Order : uint8_t { kept, any };
 
+// Whether what a function gives for a batch has as many rows.
+enum class Rows : uint8_t { any, kept };
+
 // What is called at once, and how.
 struct Parallel {
   size_t calls = 1;
   Order order = Order::kept;
   OutOfRange out_of_range = OutOfRange::ends;
+  Rows rows = Rows::any;
 };
 
 // How many calls a node asks for. Errors: INVALID_ARGUMENT for none.

@@ -129,6 +129,9 @@ class MapDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return parallel_.out_of_range == OutOfRange::ends ? kUnknown : input_->cardinality();
   }
+  int64_t batch_size() const override {
+    return parallel_.rows == Rows::kept ? input_->batch_size() : kNoBatches;
+  }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     MR_ASSIGN(WalkFunction function,
@@ -194,6 +197,7 @@ class FilterDataset final : public DerivedDataset {
   FilterDataset(DatasetPtr input, CapturedPtr predicate, Refused refused)
       : DerivedDataset(std::move(input)), predicate_(std::move(predicate)), refused_(refused) {}
   int64_t cardinality() const override { return kUnknown; }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     MR_ASSIGN(WalkFunction predicate,
@@ -219,6 +223,7 @@ class MapAndBatchDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return batches_of(input_->cardinality(), size_, remainder_);
   }
+  int64_t batch_size() const override { return size_; }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr mapped, input_->iterate(host));
     return batches(std::move(mapped), size_, remainder_, stacked_batch, Loss::the_batch);

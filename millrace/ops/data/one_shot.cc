@@ -12,7 +12,13 @@ namespace millrace::data {
 
 IterationHost::Machine machine_of(KernelContext& context) {
   const StepContext& step = context.step();
-  return {step.task_pool, step.blocking, step.device->files, step.device->random};
+  const DeviceContext& device = *step.device;
+  return {.pool = step.task_pool,
+          .blocking = step.blocking,
+          .files = device.files,
+          .random = device.random,
+          .clock = device.clock,
+          .timers = device.timers};
 }
 
 Result<Dataset::Components> components_of(const AttrView& attrs) {

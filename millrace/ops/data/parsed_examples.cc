@@ -187,7 +187,7 @@ Result<DatasetPtr> make_parsed(DatasetInputs& inputs) {
     return invalid("Examples are parsed from strings; the input dataset has elements of ",
                    given.size(), " components, not all of which are strings");
   MR_ASSIGN(auto components, inputs.components());
-  Parallel parallel{.out_of_range = OutOfRange::is_error};
+  Parallel parallel{.out_of_range = OutOfRange::is_error, .rows = Rows::kept};
   MR_ASSIGN(const int64_t calls, inputs.scalar<int64_t>(1, "num_parallel_calls"));
   MR_ASSIGN(parallel.calls, calls_of(calls));
   MR_ASSIGN(parallel.order, order_of(inputs.attrs()));

@@ -32,6 +32,7 @@ class OptionsDataset final : public DerivedDataset {
   OptionsDataset(DatasetPtr input, std::string_view options)
       : DerivedDataset(std::move(input)), options_(str_cat(input_->options(), options)) {}
   std::string options() const override { return options_; }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override { return input_->iterate(host); }
 
  private:
@@ -147,6 +148,11 @@ Result<Tensor> cardinality_of(KernelContext& context) {
   return Tensor::scalar(dataset->cardinality());
 }
 
+Result<Tensor> batch_size_of(KernelContext& context) {
+  MR_ASSIGN(const DatasetPtr dataset, dataset_in(context.input(0)));
+  return Tensor::scalar(dataset->batch_size());
+}
+
 Result<Tensor> options_of(KernelContext& context) {
   MR_ASSIGN(const DatasetPtr dataset, dataset_in(context.input(0)));
   return Tensor::scalar(dataset->options());
@@ -205,6 +211,10 @@ Status register_dataset_pass_ons(OpRegistry& ops) {
       ops.add(question("ExperimentalDatasetCardinality",
                        "How many elements a dataset has; -1 for no end, -2 if that is not known.",
                        input + " -> cardinality: int64", cardinality_of)));
+  MR_TRY(ops.add(question(
+      "ComputeBatchSize",
+      "How many rows the batches of a dataset have; -1 if it has none, or of several sizes.",
+      input + " -> batch_size: int64", batch_size_of)));
   MR_TRY(ops.add(question("GetOptions", "The options that a dataset was given.",
                           input + " -> serialized_options: string", options_of)));
   MR_TRY(ops.add(question("WrapDatasetVariant", "The same dataset.",

@@ -185,6 +185,7 @@ namespace {
 class PrefetchDataset final : public DerivedDataset {
  public:
   PrefetchDataset(DatasetPtr input, int64_t size) : DerivedDataset(std::move(input)), size_(size) {}
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     return made_ahead(std::move(input), host, static_cast<size_t>(size_));

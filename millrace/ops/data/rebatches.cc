@@ -117,9 +117,87 @@ Result<DatasetPtr> make_rebatch(DatasetInputs& inputs) {
                                                      std::move(sizes), drops_rest));
 }
 
+// ---- The first version: each batch cut into as many as there are replicas
+// -----------------------------------------------
+
+class Splitting final : public DatasetIterator {
+ public:
+  Splitting(IteratorPtr input, int64_t parts) : input_(std::move(input)), parts_(parts) {}
+  Result<Next> next(Pull& pull, Element* element) override {
+    if (part_ == 0) {
+      MR_ASSIGN(const Next next, input_->next(pull, &batch_));
+      if (next != Next::element) return next;
+      MR_TRY(check_batch());
+    }
+    element->clear();
+    for (const Tensor& component : batch_) {
+      const int64_t rows = component.shape().dim(0);
+      const int64_t each = rows / parts_ + (rows % parts_ == 0 ? 0 : 1);
+      // The last ones have fewer, or none.
+      const int64_t begin = each > 0 && part_ > rows / each ? rows : part_ * each;
+      MR_ASSIGN(Tensor some, component.rows(begin, begin + std::min(each, rows - begin)));
+      element->push_back(std::move(some));
+    }
+    part_ = (part_ + 1) % parts_;
+    return Next::element;
+  }
+
+ private:
+  Status check_batch() const {
+    for (size_t i = 0; i < batch_.size(); ++i) {
+      if (batch_[i].shape().rank() > 0) continue;
+      return invalid(
+          "Cannot rebatch dataset: All components must have at least one dimension. Perhaps your "
+          "input dataset is not batched? Component ",
+          i, " is scalar.");
+    }
+    return {};
+  }
+
+  const IteratorPtr input_;
+  const int64_t parts_;
+  Element batch_;
+  int64_t part_ = 0;  // which comes next
+};
+
+class SplitDataset final : public DerivedDataset {
+ public:
+  SplitDataset(Components components, DatasetPtr input, int64_t parts)
+      : DerivedDataset(std::move(components), std::move(input)), parts_(parts) {}
+  int64_t cardinality() const override {
+    const int64_t batches = input_->cardinality();
+    if (batches < 0) return batches;
+    return batches > INT64_MAX / parts_ ? kUnknown : batches * parts_;
+  }
+  Result<IteratorPtr> iterate(const HostPtr& host) const override {
+    MR_ASSIGN(IteratorPtr input, input_->iterate(host));
+    return IteratorPtr(std::make_unique<Splitting>(std::move(input), parts_));
+  }
+
+ private:
+  const int64_t parts_;
+};
+
+Result<DatasetPtr> make_split(DatasetInputs& inputs) {
+  MR_ASSIGN(DatasetPtr input, inputs.dataset());
+  MR_ASSIGN(auto components, inputs.components());
+  if (components.types != input->components().types)
+    return invalid("output_types are not the types of the dataset that is batched anew");
+  MR_ASSIGN(const int64_t parts, inputs.scalar<int64_t>(1, "num_replicas"));
+  if (parts <= 0) return invalid("num_replicas must be greater than zero.");
+  return DatasetPtr(std::make_shared<SplitDataset>(std::move(components), std::move(input), parts));
+}
+
 }  // namespace
 
 Status register_dataset_rebatches(OpRegistry& ops) {
+  for (const char* name : {"RebatchDataset", "ExperimentalRebatchDataset"}) {
+    MR_TRY(ops.add(dataset_op(
+        name,
+        "Each batch in as many as there are replicas, of as many rows, but for the last ones.",
+        "input_dataset: variant, num_replicas: int64",
+        std::string(kOutputs) + ", use_fallback: bool = true", make_split)));
+  }
   return ops.add(dataset_op(
       "RebatchDatasetV2",
       "The rows of batches in batches of other sizes, by turns; the last one may have fewer, or is "

@@ -4,6 +4,7 @@
 
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
+#include "millrace/ops/data/shards.h"
 
 namespace millrace::data {
 namespace {
@@ -52,6 +53,7 @@ class TakeDataset final : public DerivedDataset {
     if (count_ < 0 || all == kUnknown) return count_ == 0 ? 0 : all;
     return all == kInfinite ? count_ : std::min(all, count_);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     if (count_ < 0) return input;
@@ -94,6 +96,7 @@ class SkipDataset final : public DerivedDataset {
     if (all < 0) return all;
     return count_ < 0 ? 0 : std::max<int64_t>(all - count_, 0);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     if (count_ < 0) return IteratorPtr(std::make_unique<Nothing>());
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
@@ -145,6 +148,7 @@ class RepeatDataset final : public DerivedDataset {
   int64_t cardinality() const override {
     return product_of(input_->cardinality(), count_ < 0 ? kInfinite : count_);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     return IteratorPtr(std::make_unique<Repeating>(input_, host, count_));
   }
@@ -180,6 +184,10 @@ class ConcatenateDataset final : public DerivedDataset {
       : DerivedDataset(std::move(components), std::move(first)), second_(std::move(second)) {}
   int64_t cardinality() const override {
     return sum_of(input_->cardinality(), second_->cardinality());
+  }
+  int64_t batch_size() const override {
+    const int64_t size = input_->batch_size();
+    return size == second_->batch_size() ? size : kNoBatches;
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr first, input_->iterate(host));
@@ -231,6 +239,11 @@ class ZipDataset final : public Dataset {
     }
     return least;
   }
+  int64_t batch_size() const override {
+    const int64_t size = inputs_[0]->batch_size();
+    const auto differs = [size](const DatasetPtr& input) { return input->batch_size() != size; };
+    return std::ranges::any_of(inputs_, differs) ? kNoBatches : size;
+  }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     std::vector<IteratorPtr> made;
     for (const DatasetPtr& input : inputs_) {
@@ -278,6 +291,7 @@ class ShardDataset final : public DerivedDataset {
     const int64_t all = input_->cardinality();
     return all < 0 ? all : all / shards_ + (index_ < all % shards_ ? 1 : 0);
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     return IteratorPtr(std::make_unique<Sharding>(std::move(input), shards_, index_));
@@ -344,10 +358,14 @@ Result<DatasetPtr> make_shard(DatasetInputs& inputs) {
                    ").");
   if (index < 0 || index >= shards)
     return invalid("Index must be between 0 and ", shards - 1, " (currently index = ", index, ").");
-  return DatasetPtr(std::make_shared<ShardDataset>(std::move(input), shards, index));
+  return sharded(std::move(input), shards, index);
 }
 
 }  // namespace
+
+DatasetPtr sharded(DatasetPtr input, int64_t shards, int64_t index) {
+  return std::make_shared<ShardDataset>(std::move(input), shards, index);
+}
 
 Status register_dataset_selections(OpRegistry& ops) {
   const std::string counted = "input_dataset: variant, count: int64";

@@ -111,6 +111,7 @@ class ShuffleDataset final : public DerivedDataset {
     if (epochs_ < 0) return kInfinite;
     return all < 0 || all > INT64_MAX / epochs_ ? all : all * epochs_;
   }
+  int64_t batch_size() const override { return input_->batch_size(); }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     return IteratorPtr(std::make_unique<Shuffling>(input_, host, size_, epochs_, seeds_));
   }

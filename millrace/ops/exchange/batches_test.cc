@@ -81,6 +81,7 @@ class HeldFunctions final : public FunctionSpace {
   Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef&) override {
     return std::shared_ptr<GraphFunction>(function_);
   }
+  Status check_stateless(const FunctionRef&) const override { return {}; }
 
  private:
   const std::shared_ptr<HeldFunction> function_;

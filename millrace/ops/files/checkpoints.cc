@@ -7,7 +7,7 @@
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/files/file_kernel.h"
 #include "millrace/ops/files/first_format.h"
-#include "millrace/ops/files/variant_messages.h"
+#include "millrace/wire/variant_messages.h"
 
 namespace millrace {
 namespace {
@@ -45,7 +45,7 @@ Result<std::vector<Tensor>> save(const FileWorkplace& at, const std::vector<Tens
     const Tensor& tensor = inputs[kFirst + i];
     const std::string& name = request.names[i];
     if (request.slices[i].empty() && tensor.dtype() == DType::variant) {
-      MR_TRY(writer->add_variants(name, tensor.shape(), variant_messages(tensor))
+      MR_TRY(writer->add_variants(name, tensor.shape(), wire::variant_messages(tensor))
                  .with(request.prefix));
       continue;
     }
@@ -64,7 +64,7 @@ Result<Tensor> restore_one(const io::BundleReader& reader, const io::BundleEntry
                            const std::string& name, const std::string& slice, DType dtype) {
   if (slice.empty() && dtype == DType::variant) {
     MR_ASSIGN(const std::vector<std::string> messages, reader.read_variants(name, entry));
-    return variants_of_messages(entry.shape, messages).with(name);
+    return wire::variants_of_messages(entry.shape, messages).with(name);
   }
   if (slice.empty()) return reader.read(name, entry);
   MR_ASSIGN(const io::SliceOfShape wanted, io::parse_slice_of_shape(slice).with(name));

@@ -28,6 +28,9 @@ constexpr Named kActivations[] = {
     {"Tanh", Activation::tanh},
 };
 
+// Numbers that are changed before the next ones are looked at.
+constexpr int64_t kAtOnce = 1024;
+
 // x where it is positive or NaN, else `below`.
 template <class T>
 T positive(T x, T below) {
@@ -114,13 +117,18 @@ Status apply_to_rows(KernelContext& context, const FusedTail& tail, Tensor& rows
     change.about = data(2);
     change.by = by;
   }
+  // Several narrow rows at once: each call has its price.
+  const int64_t most = std::max<int64_t>(1, kAtOnce / channels);
   T* const y = rows.mutable_flat<T>().data();
   return share_range(context, rows.num_elements() / channels, channels * 4,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       for (int64_t row = begin; row < end; ++row) {
-                         change.apply(y + row * channels, channels);
-                         activate(tail, y + row * channels, channels);
-                         if (!probe.go_on(channels)) return probe.status();
+                       for (int64_t row = begin; row < end; row += most) {
+                         const int64_t some = std::min(most, end - row);
+                         T* const first = y + row * channels;
+                         for (int64_t i = 0; i < some; ++i)
+                           change.apply(first + i * channels, channels);
+                         activate(tail, first, some * channels);
+                         if (!probe.go_on(some * channels)) return probe.status();
                        }
                        return {};
                      });
@@ -157,6 +165,12 @@ Status FusedTail::apply(KernelContext& context, Tensor& rows, std::span<const Te
   const int64_t channels = rows.shape().dim(rows.shape().rank() - 1);
   for (const Tensor& arg : args) {
     if (arg.shape() == Shape{channels}) continue;
+    if (!normalizes && arg.shape().rank() != 1)
+      return invalid("Biases must be 1D: ", arg.shape().to_string());
+    if (!normalizes) {
+      return invalid("Must provide as many biases as the last dimension of the input tensor: ",
+                     arg.shape().to_string(), " vs. ", rows.shape().to_string());
+    }
     return invalid("an extra argument of a fused op has shape ", arg.shape().to_string(),
                    "; a vector of ", channels, " numbers is needed, one for each channel");
   }

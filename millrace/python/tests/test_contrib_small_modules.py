@@ -87,6 +87,23 @@ def test_files_of_examples_become_groups_of_features(session, files):
     assert first.dense_shape.tolist() == [4, 3] and last.dense_shape.tolist() == [2, 5]
 
 
+def test_groups_of_examples_are_parsed_to_features_in_two_parts_too(session):
+    example = tf.train.Example()
+    example.features.feature["at"].int64_list.value.extend([3, 1])
+    example.features.feature["of"].float_list.value.extend([0.5, 1.5])
+    batches = tf.data.Dataset.from_tensors([example.SerializeToString()] * 2)
+    features = {"s": tf.SparseFeature("at", "of", tf.float32, 5), "at": tf.VarLenFeature(tf.int64)}
+    made = batches.apply(tf.data.experimental.parse_example_dataset(features, 2))
+    assert made.output_types == {"s": tf.float32, "at": tf.int64}
+    (found,) = _all(session, made)
+    assert found["s"].indices.tolist() == [[0, 1], [0, 3], [1, 1], [1, 3]]
+    assert found["s"].values.tolist() == [1.5, 0.5, 1.5, 0.5]
+    assert found["at"].dense_shape.tolist() == [2, 2]
+    for wrong in (batches.unbatch(), tf.data.Dataset.range(3)):
+        with pytest.raises(TypeError, match="dataset of vectors of strings"):
+            wrong.apply(tf.data.experimental.parse_example_dataset(features))
+
+
 def test_the_next_group_of_examples_may_be_sparse(session, files):
     once = contrib.data.read_batch_features(files, 4, FEATURES, randomize_input=False, num_epochs=1)
     found = session.run(once)

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ class Functions final : public FunctionSpace {
   void add(const std::string& name, std::vector<DType> takes, std::vector<DType> gives,
            Function function);
   Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) override;
+  Status check_stateless(const FunctionRef& function) const override {
+    if (!with_state.contains(function.name)) return {};
+    return failed_precondition(function.name, " is stateful.");
+  }
+  std::set<std::string> with_state;
 
   // From now on calls wait, until they are answered one by one.
   void hold() { holds_ = true; }
@@ -100,6 +106,7 @@ class Pipeline {
 };
 
 inline Tensor number(int64_t value) { return Tensor::scalar(value); }
+inline Tensor flag(bool value) { return Tensor::scalar(value); }
 inline Attrs calling(const std::string& function, Attrs attrs) {
   attrs.set("f", FunctionRef{function, {}});
   return attrs;

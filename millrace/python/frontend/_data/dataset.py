@@ -500,7 +500,12 @@ class Dataset:
     # ---- As a whole ------------------------------------------------------------------------------
 
     def cache(self, filename=""):
-        """The elements of the first walk, kept in memory for those that follow."""
+        """The elements of the first walk, kept for those that follow: in memory, or in files.
+
+        Args:
+          filename: what the names of the files begin with; they are there once a walk came to its end, also for
+            other programs. "" for memory.
+        """
         return self._derived("cache_dataset", convert(filename, dtypes.string, name="filename"))
 
     def unbatch(self):

@@ -1,10 +1,15 @@
 """Datasets of files of Examples, as dictionaries of features: make_batched_features_dataset and its parts."""
 
 from millrace._data.csv_files import shuffled_and_repeated
-from millrace._data.dataset import AUTOTUNE, Dataset
+from millrace._data.dataset import AUTOTUNE, Dataset, made
+from millrace._data.elements import Spec
 from millrace._data.readers import TFRecordDataset
-from millrace._ops.parsing import parse_example
+from millrace._graph.conversion import convert
+from millrace._graph.operation import Tensor
+from millrace._ops.composite_specs import SparseTensorSpec
+from millrace._ops.parsing import Columns, SparseFeature, parse_example, with_sparse_features
 from millrace._values import dtypes
+from millrace._values.tensor_spec import TensorSpec
 
 __all__ = [
     "make_batched_features_dataset",
@@ -24,15 +29,48 @@ def parse_example_dataset(features, num_parallel_calls=1):
       a function from a Dataset to a Dataset.
 
     Raises:
-      ValueError: without features.
+      ValueError: without features; applied, TypeError for a dataset of something else.
     """
     if features is None:
         raise ValueError("Missing: features was None.")
 
     def apply(dataset):
-        return dataset.map(lambda examples: parse_example(examples, features), num_parallel_calls)
+        _check_examples(dataset)
+        columns = Columns(features)
+        parsed = made(
+            "parse_example_dataset",
+            _spec_of(columns, dataset.output_shapes),
+            dataset.variant,
+            convert(num_parallel_calls, dtypes.int64, name="num_parallel_calls"),
+            columns.defaults,
+            options=dataset.options(),
+            sparse_keys=columns.sparse_keys,
+            dense_keys=columns.dense_keys,
+            sparse_types=columns.sparse_types,
+            dense_shapes=columns.dense_shapes,
+        )
+        if not any(isinstance(each, SparseFeature) for each in features.values()):
+            return parsed
+        return parsed.map(lambda found: with_sparse_features(features, found), num_parallel_calls)
 
     return apply
+
+
+def _check_examples(dataset):
+    is_one = dataset.output_classes is Tensor and dataset.output_types == dtypes.string
+    if not is_one or not dataset.output_shapes.is_compatible_with([None]):
+        raise TypeError("Input dataset should be a dataset of vectors of strings")
+
+
+def _spec_of(columns, batch):
+    """That of the features of batches of a shape; those of several places are parsed one by one."""
+    specs = {
+        key: SparseTensorSpec(batch.concatenate([None]), dtype)
+        for key, dtype in zip(columns.sparse_keys, columns.sparse_types)
+    }
+    for key, dtype, shape in zip(columns.dense_keys, columns.dense_types, columns.dense_shapes):
+        specs[key] = TensorSpec(batch.concatenate(shape), dtype)
+    return Spec.from_specs(specs)
 
 
 def make_batched_features_dataset(
@@ -116,13 +154,13 @@ def _groups(
     """A dataset of vectors of Examples as bytes; in the order of the files if buffer_size is None."""
 
     def examples(name):
-        made = reader(name, *(reader_args or []))
-        if not isinstance(made, Dataset):
+        read = reader(name, *(reader_args or []))
+        if not isinstance(read, Dataset):
             raise TypeError(
-                f"The `reader` argument must return a `Dataset` object, not {made!r}; pass "
+                f"The `reader` argument must return a `Dataset` object, not {read!r}; pass "
                 "tf.data.TFRecordDataset in place of tf.TFRecordReader"
             )
-        return made
+        return read
 
     dataset = Dataset.list_files(file_pattern, buffer_size is not None, seed)
     dataset = dataset.interleave(examples, num_files, 1)

@@ -82,7 +82,7 @@ class SparseFeature(
         return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
 
 
-class _Columns:
+class Columns:
     """Features as the ops want them: keys, types, shapes and defaults, each kind in order of keys."""
 
     def __init__(self, features, steps=False):
@@ -164,7 +164,7 @@ def _keys_of_places(feature):
     return [keys] if isinstance(keys, str) else sorted(keys)
 
 
-def _with_sparse_features(features, found):
+def with_sparse_features(features, found):
     """What was asked for: features whose places and values were parsed by themselves put together."""
     made = dict(found)
     for key in sorted(features):
@@ -198,7 +198,7 @@ def parse_example(serialized, features, name=None, example_names=None):
     """
     if not features:
         raise ValueError("Missing: features was {}.".format(features))
-    columns = _Columns(features)
+    columns = Columns(features)
     names = [] if example_names is None else example_names
     with name_scope(name, "ParseExample", [serialized]) as scope:
         made = gen_ops.parse_example(
@@ -211,14 +211,14 @@ def parse_example(serialized, features, name=None, example_names=None):
             dense_shapes=columns.dense_shapes,
             name=scope,
         )
-        return _with_sparse_features(features, _as_dict(columns, *made))
+        return with_sparse_features(features, _as_dict(columns, *made))
 
 
 def parse_single_example(serialized, features, name=None, example_names=None):
     """Features of one tf.train.Example message, a scalar string; as parse_example, without a batch."""
     if not features:
         raise ValueError("Missing: features was {}.".format(features))
-    columns = _Columns(features)
+    columns = Columns(features)
     with name_scope(name, "ParseSingleExample", [serialized]) as scope:
         made = gen_ops.parse_single_example(
             serialized,
@@ -230,7 +230,7 @@ def parse_single_example(serialized, features, name=None, example_names=None):
             dense_shapes=columns.dense_shapes,
             name=scope,
         )
-        return _with_sparse_features(features, _as_dict(columns, *made))
+        return with_sparse_features(features, _as_dict(columns, *made))
 
 
 def parse_single_sequence_example(
@@ -250,7 +250,7 @@ def parse_single_sequence_example(
     """
     if not context_features and not sequence_features:
         raise ValueError("Missing features.")
-    context, steps = _Columns(context_features), _Columns(sequence_features, steps=True)
+    context, steps = Columns(context_features), Columns(sequence_features, steps=True)
     with name_scope(name, "ParseSingleSequenceExample", [serialized]) as scope:
         made = gen_ops.parse_single_sequence_example(
             serialized,
@@ -268,7 +268,7 @@ def parse_single_sequence_example(
             feature_list_dense_shapes=steps.dense_shapes,
             name=scope,
         )
-        wholes = _with_sparse_features(context_features or {}, _as_dict(context, *made[:4]))
+        wholes = with_sparse_features(context_features or {}, _as_dict(context, *made[:4]))
         return wholes, _as_dict(steps, *made[4:])
 
 
@@ -293,7 +293,7 @@ def parse_sequence_example(
     """
     if not context_features and not sequence_features:
         raise ValueError("Missing features.")
-    context, steps = _Columns(context_features), _Columns(sequence_features, steps=True)
+    context, steps = Columns(context_features), Columns(sequence_features, steps=True)
     with name_scope(name, "ParseSequenceExample", [serialized]) as scope:
         made = gen_ops.parse_sequence_example(
             serialized,
@@ -315,7 +315,7 @@ def parse_sequence_example(
             feature_list_dense_shapes=steps.dense_shapes,
             name=scope,
         )
-        wholes = _with_sparse_features(context_features or {}, _as_dict(context, *made[:4]))
+        wholes = with_sparse_features(context_features or {}, _as_dict(context, *made[:4]))
         return wholes, _as_dict(steps, *made[4:8]), dict(zip(steps.dense_keys, made[8]))
 
 

@@ -1,14 +1,14 @@
-#include "millrace/ops/files/variant_messages.h"
+#include "millrace/wire/variant_messages.h"
 
 #include "millrace/format/shape_codec.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/field_numbers.h"
 #include "millrace/wire/tensor_codec.h"
 
-namespace millrace {
+namespace millrace::wire {
 namespace {
 
-using enum wire::fields::tensor_proto::Number;
+using enum fields::tensor_proto::Number;
 
 }  // namespace
 
@@ -16,13 +16,13 @@ using enum wire::fields::tensor_proto::Number;
 std::vector<std::string> variant_messages(const Tensor& variants) {
   std::vector<std::string> messages;
   for (const Variant& variant : variants.flat<Variant>()) {
-    const std::string bytes = wire::encode_tensor_bytes(Tensor::scalar(variant));
-    wire::Reader reader(bytes);
-    wire::Field field;
+    const std::string bytes = encode_tensor_bytes(Tensor::scalar(variant));
+    Reader reader(bytes);
+    Field field;
     std::string& message = messages.emplace_back();
     while (reader.next(&field)) {
-      if (!field.is(kTensorContent, wire::WireType::bytes)) continue;
-      wire::Reader content = reader.inside(field);
+      if (!field.is(kTensorContent, WireType::bytes)) continue;
+      Reader content = reader.inside(field);
       uint64_t length = 0;
       if (content.next_varint(&length)) message = content.remaining();
     }
@@ -32,12 +32,12 @@ std::vector<std::string> variant_messages(const Tensor& variants) {
 
 Result<Tensor> variants_of_messages(const Shape& shape, const std::vector<std::string>& messages) {
   std::string content, bytes;
-  for (const std::string& message : messages) wire::put_varint(&content, message.size());
+  for (const std::string& message : messages) put_varint(&content, message.size());
   for (const std::string& message : messages) content += message;
-  wire::put_varint_field(&bytes, kTensorDType, static_cast<uint64_t>(DType::variant));
-  wire::put_shape(&bytes, kTensorShape, shape);
-  wire::put_bytes_field(&bytes, kTensorContent, content);
-  return wire::decode_tensor_bytes(bytes);
+  put_varint_field(&bytes, kTensorDType, static_cast<uint64_t>(DType::variant));
+  put_shape(&bytes, kTensorShape, shape);
+  put_bytes_field(&bytes, kTensorContent, content);
+  return decode_tensor_bytes(bytes);
 }
 
-}  // namespace millrace
+}  // namespace millrace::wire

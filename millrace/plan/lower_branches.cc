@@ -177,8 +177,8 @@ Result<Lowered> lower_choice(Inliner& inliner, const Caller& caller,
                          .device = caller.node.requested_device()}));
   std::vector<std::string> parts;
   for (size_t i = 0; i < devices.size(); ++i) parts.push_back(str_cat("on", i));
-  return BranchBuilder(inliner, caller, std::vector<FunctionRef>(devices.size(), function),
-                       std::move(parts), std::move(devices))
+  std::vector<FunctionRef> functions(devices.size(), function);
+  return BranchBuilder(inliner, caller, std::move(functions), std::move(parts), std::move(devices))
       .build({index, 0}, "_SwitchN");
 }
 

@@ -70,6 +70,9 @@ TEST_CASE(
   Pipeline made;
   millrace::testing::MemoryFiles files;
   made.bench->device().files = &files;
+  for (const char* folder : {"/d", "/d/bin"}) REQUIRE(files.make_directories(folder).ok());
+  // A folder is listed, too.
+  files.contents()["/d/bin"] = "";
   files.contents()["/d/b1"] = "";
   files.contents()["/d/b2"] = "";
   files.contents()["/d/a"] = "";

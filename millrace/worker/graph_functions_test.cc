@@ -119,8 +119,7 @@ TEST_CASE("a function knows whether it has state, and what it calls") {
   for (const char* name : {"drawn", "calls"}) {
     const Status status = made.space->check_stateless({name, {}});
     CHECK(status.code() == Code::failed_precondition);
-    CHECK(status.message().find("Draw is stateful. It is node 'z' of function 'drawn'") ==
-          0);
+    CHECK(status.message().find("Draw is stateful. It is node 'z' of function 'drawn'") == 0);
   }
 }
 

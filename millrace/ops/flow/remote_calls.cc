@@ -167,6 +167,8 @@ Status register_remote_calls(OpRegistry& ops) {
       .cpu = kernel_class<RemoteDeviceKernel>(),
       .not_differentiable = "it gives an index",
       .cost = Cost::cheap,
+      .examples = {"'/job:a/task:1' -> 1 | devices = {'/job:a/replica:0/task:0/device:CPU:0', "
+                   "'/job:a/replica:0/task:1/device:CPU:0'}"},
   }));
   return ops.add({
       .name = "_RemoteCall",

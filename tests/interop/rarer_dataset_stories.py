@@ -138,3 +138,10 @@ TABLE = [
     *stories_of("RebatchDataset ExperimentalRebatchDataset", ["int64"], replicas_story),
     *stories_of("AutoShardDataset ExperimentalAutoShardDataset", ["int64"], shard_story),
 ]
+
+REASONS = {
+    (op, "DeserializeSparse: InvalidArgumentError in TensorFlow, OutOfRange"): (
+        "it goes on inside of a batch that has failed, which is dropped here"
+    )
+    for op in ("DenseToSparseBatchDataset", "ExperimentalDenseToSparseBatchDataset")
+}

@@ -202,7 +202,8 @@ def test_tables_and_timelines_are_written(net, tmp_path):
         options.with_step(5).with_timeline_output(str(tmp_path / "line")).build()
     )
     events = json.loads((tmp_path / "line_5").read_text())["traceEvents"]
-    assert any(event["name"] == "MatMul" for event in events)
+    # The plan has made one op of the product, its bias and the activation.
+    assert any(event["name"] == "_FusedMatMul" for event in events)
 
 
 def test_what_takes_longest_is_named(net, capsys):

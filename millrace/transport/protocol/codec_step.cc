@@ -43,7 +43,7 @@ Result<RunOptions> decode_options(std::string_view bytes) {
 }
 
 bool has_content(const RunMetadata& metadata) {
-  return !metadata.traces.empty() || !metadata.partition_graphs.empty();
+  return !metadata.traces.empty() || !metadata.partition_graphs.empty() || !metadata.costs.empty();
 }
 
 Status append_metadata(wire::Pieces& message, int field, const RunMetadata& metadata) {

@@ -49,7 +49,8 @@ def dense_to_sparse_batch(batch_size, row_shape):
 def _row(shape):
     """(a row's shape as a node takes it, what is known of it)."""
     if isinstance(shape, (list, tuple, TensorShape)):
-        known = TensorShape([None if dim == -1 else dim for dim in list(shape)])
+        given = shape.as_list() if isinstance(shape, TensorShape) else list(shape)
+        known = TensorShape([None if dim == -1 else dim for dim in given])
         dims = [-1 if dim is None else dim for dim in known.as_list()]
         return constant(dims, dtypes.int64, shape=[len(dims)], name="row_shape"), known
     row = convert(shape, dtypes.int64, name="row_shape")

@@ -137,7 +137,7 @@ class CachedWalk final : public DatasetIterator {
   // A cache that could not be begun may be tried again, as its lockfile may be gone then; one that
   // is broken stays so.
   Status failed(const Status& status) {
-    const Status told = status.with(str_cat("the cache in the file '", name_, "'"));
+    Status told = status.with(str_cat("the cache in the file '", name_, "'"));
     if (stage_ != Stage::beginning) failed_ = told;
     return told;
   }

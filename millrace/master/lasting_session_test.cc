@@ -9,7 +9,7 @@
 #include "millrace/cluster/kept_device.h"
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/master/lasting_step.h"
-#include "millrace/master/testing/all_ops.h"
+#include "millrace/plan/testing/whole_library.h"
 
 namespace millrace {
 namespace {
@@ -52,7 +52,7 @@ class LastingStage {
                                  .device = "/job:files/task:0",
                                  .inputs = {},
                                  .attrs = {{"shared_name", "names"}}});
-    session = std::make_shared<LastingSession>(behind, testing::ops_of_masters(), host, under_way,
+    session = std::make_shared<LastingSession>(behind, testing::whole_library(), host, under_way,
                                                std::chrono::seconds(60), std::move(asked));
     session->begin({"s1", 1}, {},
                    Done<bool>([](Result<bool> can_last) { CHECK(can_last.value()); }));

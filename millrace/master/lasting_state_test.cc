@@ -4,7 +4,7 @@
 #include "doctest/doctest.h"
 
 #include "millrace/cluster/kept_device.h"
-#include "millrace/master/testing/all_ops.h"
+#include "millrace/plan/testing/whole_library.h"
 
 namespace millrace {
 namespace {
@@ -39,7 +39,7 @@ const Devices kThreeTasks = {device_of("files", 1, "f"), device_of("map", 2, "")
 
 std::string loss(const wire::GraphDef& graph, const Devices& now,
                  const Devices& before = kThreeTasks) {
-  return std::string(is_all_there(graph, testing::ops_of_masters(), before, now).message());
+  return std::string(is_all_there(graph, testing::whole_library(), before, now).message());
 }
 
 TEST_CASE("a session may outlast tasks if any of them keeps its state") {

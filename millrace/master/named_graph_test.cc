@@ -6,7 +6,7 @@
 #include "doctest/doctest.h"
 
 #include "millrace/base/str_cat.h"
-#include "millrace/master/testing/all_ops.h"
+#include "millrace/plan/testing/whole_library.h"
 
 namespace millrace {
 namespace {
@@ -35,7 +35,7 @@ std::string needed(const NamedGraph& graph, const StepRequestNames& names) {
 }
 
 TEST_CASE("a step needs what its fetches and targets lead back to, but not what is fed") {
-  NamedGraph graph(testing::ops_of_masters());
+  NamedGraph graph(testing::whole_library());
   wire::GraphDef def;
   def.nodes = {named("x", "Placeholder"), named("total", "VariableV2"),
                named("add", "AssignAdd", {"total", "x"}), named("after", "NoOp", {"^add"})};
@@ -46,7 +46,7 @@ TEST_CASE("a step needs what its fetches and targets lead back to, but not what 
 }
 
 TEST_CASE("a step needs what stands for another tensor, and not the other") {
-  NamedGraph graph(testing::ops_of_masters());
+  NamedGraph graph(testing::whole_library());
   wire::GraphDef def;
   def.nodes = {named("total", "VariableV2"),         named("x", "Placeholder"),
                named("made", "Identity", {"total"}), named("y", "Identity", {"made"}),
@@ -59,7 +59,7 @@ TEST_CASE("a step needs what stands for another tensor, and not the other") {
 }
 
 TEST_CASE("what loops and datasets call is no plain part of the step; what else is called is") {
-  NamedGraph graph(testing::ops_of_masters());
+  NamedGraph graph(testing::whole_library());
   wire::GraphDef def;
   def.functions.resize(1);
   def.functions[0].name = "F";
@@ -79,7 +79,7 @@ TEST_CASE("what loops and datasets call is no plain part of the step; what else 
 
 TEST_CASE(
     "what depends on a loop's inside runs in the loop, and what depends on its exit does not") {
-  NamedGraph graph(testing::ops_of_masters());
+  NamedGraph graph(testing::whole_library());
   wire::GraphDef def;
   def.nodes = {named("v", "VariableV2"), named("enter", "RefEnter", {"v"}),
                named("inside", "AssignAdd", {"enter", "enter"}), named("exit", "Exit", {"inside"}),

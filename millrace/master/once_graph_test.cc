@@ -4,7 +4,7 @@
 #include "doctest/doctest.h"
 
 #include "millrace/base/str_cat.h"
-#include "millrace/master/testing/all_ops.h"
+#include "millrace/plan/testing/whole_library.h"
 
 namespace millrace {
 namespace {
@@ -41,7 +41,7 @@ std::string once_kind(const OnceGraph& graph, const StepRequestNames& names) {
 }
 
 TEST_CASE("what a step needs decides whether it takes and updates; what is fed is not run") {
-  OnceGraph graph(testing::ops_of_masters(), std::chrono::seconds(30));
+  OnceGraph graph(testing::whole_library(), std::chrono::seconds(30));
   ClientGraph client = counter();
   graph.extend(client.def);
   CHECK(once_kind(graph, {{}, {"take:0"}, {}}) == "takes by take");
@@ -55,7 +55,7 @@ TEST_CASE("what a step needs decides whether it takes and updates; what is fed i
 }
 
 TEST_CASE("a step that brings a lease of its own is the client's business") {
-  OnceGraph graph(testing::ops_of_masters(), std::chrono::seconds(30));
+  OnceGraph graph(testing::whole_library(), std::chrono::seconds(30));
   ClientGraph client = counter();
   client.add("own", "StepLease", {"words"});
   graph.extend(client.def);
@@ -63,7 +63,7 @@ TEST_CASE("a step that brings a lease of its own is the client's business") {
 }
 
 TEST_CASE("effects of functions are those of whoever calls them, by name or in an attribute") {
-  OnceGraph graph(testing::ops_of_masters(), std::chrono::seconds(30));
+  OnceGraph graph(testing::whole_library(), std::chrono::seconds(30));
   ClientGraph client;
   client.def.functions.resize(2);
   client.def.functions[0].name = "Inner";
@@ -85,7 +85,7 @@ TEST_CASE("effects of functions are those of whoever calls them, by name or in a
 }
 
 TEST_CASE("each dequeue gets what extends and ends its leases, but not behind a gate of a loop") {
-  OnceGraph graph(testing::ops_of_masters(), std::chrono::seconds(30));
+  OnceGraph graph(testing::whole_library(), std::chrono::seconds(30));
   ClientGraph client;
   client.add("queue", "FIFOQueueV2").add("take", "QueueDequeueV2", {"queue"});
   client.add("gate", "Switch", {"queue", "flag"}).add("in", "QueueDequeueV2", {"gate:1"});

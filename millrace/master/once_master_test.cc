@@ -11,8 +11,8 @@
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/master/named_graph.h"
 #include "millrace/master/once_graph.h"
-#include "millrace/master/testing/all_ops.h"
 #include "millrace/ops/state/lease.h"
+#include "millrace/plan/testing/whole_library.h"
 
 namespace millrace {
 namespace {
@@ -113,7 +113,7 @@ class Stage {
   testing::OneTimer timers;
   const Host host{moving.host.clock, timers,     moving.random,  pool,        moving.endings,
                   moving.blocking,   moving.log, moving.metrics, moving.files};
-  OnceMaster once{behind, testing::ops_of_masters(), host, {kUsualOnceLease}};
+  OnceMaster once{behind, testing::whole_library(), host, {kUsualOnceLease}};
   std::string after;        // the lease that a step under one gives
   Status failure;           // of the next steps
   bool is_extended = true;  // what a heartbeat hears

@@ -1,4 +1,4 @@
-// The op library itself, for passes whose results are ops that it has. For tests only.
+// Every op, for tests of what becomes ops of the library, or looks at a client's graph by its ops.
 #pragma once
 
 #include "doctest/doctest.h"

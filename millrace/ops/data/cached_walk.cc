@@ -5,6 +5,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/ops/data/cache_files.h"
+#include "millrace/ops/data/late_end.h"
 
 namespace millrace::data {
 namespace {
@@ -18,53 +19,24 @@ class DiskWork {
  public:
   explicit DiskWork(Runner* blocking) : blocking_(blocking) {}
 
-  bool is_under_way() const { return cell_ != nullptr; }
+  bool is_under_way() const { return end_ != nullptr; }
   // Where blocking is allowed; here if nobody says where that is. The work keeps all that it
   // touches: it may end after the iterator.
   void start(absl::AnyInvocable<Status()> work) {
-    cell_ = std::make_shared<Cell>();
-    if (blocking_ == nullptr) return cell_->end(work());
-    blocking_->post([cell = cell_, work = std::move(work)]() mutable { cell->end(work()); });
+    end_ = std::make_shared<LateEnd>();
+    if (blocking_ == nullptr) return end_->end(work());
+    blocking_->post([end = end_, work = std::move(work)]() mutable { end->end(work()); });
   }
   // False: not yet.
   bool poll(Pull& pull, Status* status) {
-    if (!cell_->is_there(pull.waker, status)) return false;
-    cell_.reset();
+    if (!end_->poll(pull.waker, status)) return false;
+    end_.reset();
     return true;
   }
 
  private:
-  class Cell {
-   public:
-    void end(Status status) {
-      std::shared_ptr<Waker> waiting;
-      {
-        MutexLock lock(mutex_);
-        has_ended_ = true;
-        status_ = std::move(status);
-        waiting = std::move(waiting_);
-      }
-      if (waiting != nullptr) waiting->wake();
-    }
-    bool is_there(const std::shared_ptr<Waker>& waker, Status* status) {
-      MutexLock lock(mutex_);
-      if (has_ended_) {
-        *status = std::move(status_);
-      } else {
-        waiting_ = waker;
-      }
-      return has_ended_;
-    }
-
-   private:
-    Mutex mutex_;
-    bool has_ended_ MR_GUARDED_BY(mutex_) = false;
-    Status status_ MR_GUARDED_BY(mutex_);
-    std::shared_ptr<Waker> waiting_ MR_GUARDED_BY(mutex_);
-  };
-
   Runner* const blocking_;
-  std::shared_ptr<Cell> cell_;  // of what is under way
+  std::shared_ptr<LateEnd> end_;  // of what is under way
 };
 
 class CachedWalk final : public DatasetIterator {

@@ -5,35 +5,10 @@
 
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
+#include "millrace/ops/data/late_end.h"
 
 namespace millrace::data {
 namespace {
-
-// A wait that a timer ends. Shared with the timer's task, which may come when nobody waits any
-// more.
-class Nap {
- public:
-  void end() {
-    std::shared_ptr<Waker> waker;
-    {
-      MutexLock lock(mutex_);
-      is_over_ = true;
-      waker = std::move(waker_);
-    }
-    if (waker != nullptr) waker->wake();
-  }
-  // False if it is not over: then `waker` will be told.
-  bool is_over(const std::shared_ptr<Waker>& waker) {
-    MutexLock lock(mutex_);
-    if (!is_over_) waker_ = waker;
-    return is_over_;
-  }
-
- private:
-  Mutex mutex_;
-  bool is_over_ MR_GUARDED_BY(mutex_) = false;
-  std::shared_ptr<Waker> waker_ MR_GUARDED_BY(mutex_);
-};
 
 class Sleeping final : public DatasetIterator {
  public:
@@ -41,7 +16,8 @@ class Sleeping final : public DatasetIterator {
       : input_(std::move(input)), pause_(pause), machine_(machine) {}
   Result<Next> next(Pull& pull, Element* element) override {
     if (nap_ == nullptr && !has_slept_) begin();
-    if (nap_ != nullptr && !nap_->is_over(pull.waker)) return Next::pending;
+    Status woken;
+    if (nap_ != nullptr && !nap_->poll(pull.waker, &woken)) return Next::pending;
     nap_.reset();
     has_slept_ = true;
     Result<Next> next = input_->next(pull, element);
@@ -51,7 +27,7 @@ class Sleeping final : public DatasetIterator {
 
  private:
   void begin() {
-    nap_ = std::make_shared<Nap>();
+    nap_ = std::make_shared<LateEnd>();
     // Whoever drops the iterator may hold what waking takes, and waits for the timer's task: that
     // only passes it on.
     timer_ = machine_.timers->at(
@@ -62,8 +38,8 @@ class Sleeping final : public DatasetIterator {
   const IteratorPtr input_;
   const Clock::Duration pause_;
   const IterationHost::Machine machine_;
-  std::shared_ptr<Nap> nap_;
-  bool has_slept_ = false;  // for the element that is next
+  std::shared_ptr<LateEnd> nap_;  // the timer's task may come when nobody waits any more
+  bool has_slept_ = false;        // for the element that is next
   Timers::Timer timer_;
 };
 

@@ -41,23 +41,35 @@ struct Chain {
   NodeId last() const { return activation.value_or(bias); }
 };
 
+// The gradient of a pooling by the largest, and that of the Relu before it.
+constexpr std::string_view kPoolGrad = "MaxPoolGrad", kGate = "ReluGrad",
+                           kGatedPoolGrad = "_MaxPoolReluGrad";
+struct Gated {
+  NodeId pool, gate;
+};
+
 class Fuser {
  public:
   Fuser(StepGraph& step, const DeviceSet& devices)
       : step_(step), graph_(step.graph), devices_(devices) {}
 
   Status run() {
-    const auto may_begin = [&](const Node& node) { return product_of(node) != nullptr; };
+    const auto may_begin = [&](const Node& node) {
+      return product_of(node) != nullptr || node.op->name == kPoolGrad;
+    };
     if (std::ranges::none_of(graph_.nodes(), may_begin)) return {};
     consumers_.emplace(graph_);
     is_root_.assign(graph_.size(), false);
     for (const NodeId root : step_.roots) is_root_[root] = true;
     std::vector<Chain> chains;
+    std::vector<Gated> gated;
     for (const Node& node : graph_.nodes()) {
       if (const std::optional<Chain> chain = chain_from(node)) chains.push_back(*chain);
+      if (const std::optional<Gated> found = gated_from(node)) gated.push_back(*found);
     }
-    if (chains.empty()) return {};
+    if (chains.empty() && gated.empty()) return {};
     for (const Chain& chain : chains) MR_TRY(fuse(chain));
+    for (const Gated& found : gated) MR_TRY(fuse(found));
     drop_unneeded(step_);
     return {};
   }
@@ -67,15 +79,28 @@ class Fuser {
     const Product* const product = product_of(first);
     if (product == nullptr || graph_.ops().find(product->fused) == nullptr) return std::nullopt;
     // Narrower types would be rounded once instead of three times.
-    if (first.output_types()[0].dtype != DType::f32) return std::nullopt;
-    const Device* const device = devices_.find(first.device());
-    if (device == nullptr || device->locality != Locality::local_to_master) return std::nullopt;
+    if (first.output_types()[0].dtype != DType::f32 || !is_here(first)) return std::nullopt;
     const std::optional<NodeId> bias = only_reader(first);
     if (!bias || graph_[*bias].op->name != kBias || !has_same_format(first, graph_[*bias]))
       return std::nullopt;
     Chain chain{product, first.id, *bias, only_reader(graph_[*bias])};
     if (chain.activation && !is_activation(graph_[*chain.activation])) chain.activation.reset();
     return chain;
+  }
+
+  std::optional<Gated> gated_from(const Node& pool) const {
+    if (pool.op->name != kPoolGrad || graph_.ops().find(kGatedPoolGrad) == nullptr)
+      return std::nullopt;
+    const std::optional<NodeId> gate = is_here(pool) ? only_reader(pool) : std::nullopt;
+    if (!gate || graph_[*gate].op->name != kGate) return std::nullopt;
+    // Both look at the same images.
+    if (graph_[*gate].inputs[1] != pool.inputs[0]) return std::nullopt;
+    return Gated{pool.id, *gate};
+  }
+
+  bool is_here(const Node& node) const {
+    const Device* const device = devices_.find(node.device());
+    return device != nullptr && device->locality == Locality::local_to_master;
   }
 
   // Who alone reads a node, as its first input and on its device; nobody waits for the node.
@@ -123,6 +148,17 @@ class Fuser {
                            .attrs = std::move(attrs)});
   }
 
+  Status fuse(const Gated& found) {
+    const Node &pool = graph_[found.pool], &gate = graph_[found.gate];
+    std::vector<NodeId> before(pool.control_inputs.begin(), pool.control_inputs.end());
+    before.insert(before.end(), gate.control_inputs.begin(), gate.control_inputs.end());
+    return graph_.replace(found.gate, {.name = {},
+                                       .op = kGatedPoolGrad,
+                                       .inputs = {pool.inputs.begin(), pool.inputs.end()},
+                                       .control_inputs = std::move(before),
+                                       .attrs = pool.attrs()});
+  }
+
   StepGraph& step_;
   Graph& graph_;
   const DeviceSet& devices_;
@@ -132,6 +168,6 @@ class Fuser {
 
 }  // namespace
 
-Status fuse_tails(StepGraph& step, const DeviceSet& devices) { return Fuser(step, devices).run(); }
+Status fuse_chains(StepGraph& step, const DeviceSet& devices) { return Fuser(step, devices).run(); }
 
 }  // namespace millrace

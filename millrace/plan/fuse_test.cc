@@ -34,7 +34,7 @@ std::string fused(std::string_view text, std::vector<std::string> more_roots = {
   }
   step.roots = {static_cast<NodeId>(step.graph.size() - 1)};
   for (const std::string& root : more_roots) step.roots.push_back(step.graph.find(root)->id);
-  CHECK(fuse_tails(step, devices).ok());
+  CHECK(fuse_chains(step, devices).ok());
   CHECK(validate(step.graph).ok());
   std::string names;
   for (const Node& node : step.graph.nodes()) {
@@ -66,6 +66,18 @@ TEST_CASE("a convolution, its bias and an activation are one op, by the last one
 TEST_CASE("so is a product of matrices") {
   CHECK(fused("p = MatMul(x, w, transpose_b=true) d = BiasAdd(p, b) e = Tanh(d)") ==
         "e=_FusedMatMul fused_ops={\"BiasAdd\", \"Tanh\"} transpose_b=true");
+}
+
+constexpr std::string_view kPooled =
+    "g = MaxPoolGrad(x, w, b, ksize={1, 2, 2, 1}, strides={1, 2, 2, 1}, padding=\"SAME\") ";
+
+TEST_CASE("the gradients of a pooling and of the Relu before it are one op") {
+  CHECK(fused(str_cat(kPooled, "r = ReluGrad(g, x)")) == "r=_MaxPoolReluGrad padding=\"SAME\"");
+  // Other images, another order, another reader.
+  CHECK(fused(str_cat(kPooled, "r = ReluGrad(g, w)")) == "g=MaxPoolGrad r=ReluGrad");
+  CHECK(fused(str_cat(kPooled, "r = ReluGrad(x, g)")) == "g=MaxPoolGrad r=ReluGrad");
+  CHECK(fused(str_cat(kPooled, "r = ReluGrad(g, x)"), {"g"}) == "g=MaxPoolGrad r=ReluGrad");
+  CHECK(fused(str_cat(kPooled, "r = ReluGrad(g, x)"), {}, kThere) == "g=MaxPoolGrad r=ReluGrad");
 }
 
 TEST_CASE("what somebody else reads or wants stays") {

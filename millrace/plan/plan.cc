@@ -71,7 +71,7 @@ Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepS
   if (options.optimize == PlanOptions::Optimize::on) {
     MR_TRY(fold_constants(step, options.fold));
     MR_TRY(merge_equal_nodes(step));
-    MR_TRY(fuse_tails(step, devices));
+    MR_TRY(fuse_chains(step, devices));
   }
   const auto incarnation = [&](std::string_view device) { return devices.incarnation(device); };
   MR_ASSIGN(std::vector<Partition> parts, split_by_task(std::move(step.graph), incarnation, names));

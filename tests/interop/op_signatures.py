@@ -62,6 +62,8 @@ OWN = {
     *("StepLease", "LeaseForStep", "_HoldLease"),
     # What becomes of a RemoteCall whose device a step computes (docs/design/functions.md).
     *("_RemoteDevice", "_RemoteCall"),
+    # Two gradients that the planner makes one (millrace/plan/fuse.h).
+    "_MaxPoolReluGrad",
 }
 
 

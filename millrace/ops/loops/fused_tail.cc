@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/vector_math.h"
 
@@ -85,53 +87,24 @@ void activate(const FusedTail& tail, T* y, int64_t n) {
   }
 }
 
-// What each channel is multiplied by, about which it is, and what is added: (y - about) * by + add.
-template <class T>
-struct PerChannel {
-  const T* about = nullptr;
-  const T* by = nullptr;
-  const T* add = nullptr;
+// A vector, several times one behind the other.
+Result<Tensor> repeated(const Tensor& once, int64_t times) {
+  const int64_t size = once.num_elements();
+  MR_ASSIGN(Tensor made, Tensor::allocate(once.dtype(), {times * size}));
+  for (int64_t i = 0; i < times; ++i)
+    std::memcpy(static_cast<char*>(made.mutable_data()) + i * once.num_bytes(), once.data(),
+                once.num_bytes());
+  return made;
+}
 
-  void apply(T* y, int64_t channels) const {
-    if (by == nullptr) {
-      MR_INDEPENDENT
-      for (int64_t c = 0; c < channels; ++c) y[c] += add[c];
-      return;
-    }
-    MR_INDEPENDENT
-    for (int64_t c = 0; c < channels; ++c) y[c] = (y[c] - about[c]) * by[c] + add[c];
-  }
-};
-
+// What a normalisation multiplies each channel by.
 template <class T>
-Status apply_to_rows(KernelContext& context, const FusedTail& tail, Tensor& rows,
-                     std::span<const Tensor> args, int64_t channels) {
-  const auto data = [&](size_t i) { return args[i].flat<T>().data(); };
-  PerChannel<T> change{.add = data(tail.normalizes ? 1 : 0)};
-  Tensor factors;
-  if (tail.normalizes) {
-    MR_ASSIGN(factors, Tensor::allocate(rows.dtype(), {channels}));
-    T* const by = factors.mutable_flat<T>().data();
-    for (int64_t c = 0; c < channels; ++c)
-      by[c] = data(0)[c] / std::sqrt(data(3)[c] + static_cast<T>(tail.epsilon));
-    change.about = data(2);
-    change.by = by;
-  }
-  // Several narrow rows at once: each call has its price.
-  const int64_t most = std::max<int64_t>(1, kAtOnce / channels);
-  T* const y = rows.mutable_flat<T>().data();
-  return share_range(context, rows.num_elements() / channels, channels * 4,
-                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                       for (int64_t row = begin; row < end; row += most) {
-                         const int64_t some = std::min(most, end - row);
-                         T* const first = y + row * channels;
-                         for (int64_t i = 0; i < some; ++i)
-                           change.apply(first + i * channels, channels);
-                         activate(tail, first, some * channels);
-                         if (!probe.go_on(some * channels)) return probe.status();
-                       }
-                       return {};
-                     });
+Result<Tensor> factors_of(const Tensor& scale, const Tensor& variance, float epsilon) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(scale.dtype(), scale.shape()));
+  const std::span<T> by = made.mutable_flat<T>();
+  const auto s = scale.flat<T>(), v = variance.flat<T>();
+  for (size_t c = 0; c < by.size(); ++c) by[c] = s[c] / std::sqrt(v[c] + static_cast<T>(epsilon));
+  return made;
 }
 
 }  // namespace
@@ -156,28 +129,75 @@ Result<FusedTail> FusedTail::of(const AttrView& attrs) {
   return made;
 }
 
-Status FusedTail::apply(KernelContext& context, Tensor& rows, std::span<const Tensor> args) const {
+Result<ReadyTail> FusedTail::with(const Shape& rows, std::span<const Tensor> args) const {
   const size_t wanted = normalizes ? 4 : 1;
   if (args.size() != wanted) {
     return invalid("Fused ", normalizes ? "FusedBatchNorm" : "BiasAdd", " must have ", wanted,
                    " extra arguments, not ", args.size());
   }
-  const int64_t channels = rows.shape().dim(rows.shape().rank() - 1);
+  ReadyTail made;
+  made.tail_ = *this;
+  made.channels_ = rows.dim(rows.rank() - 1);
   for (const Tensor& arg : args) {
-    if (arg.shape() == Shape{channels}) continue;
+    if (arg.shape() == Shape{made.channels_}) continue;
     if (!normalizes && arg.shape().rank() != 1)
       return invalid("Biases must be 1D: ", arg.shape().to_string());
     if (!normalizes) {
       return invalid("Must provide as many biases as the last dimension of the input tensor: ",
-                     arg.shape().to_string(), " vs. ", rows.shape().to_string());
+                     arg.shape().to_string(), " vs. ", rows.to_string());
     }
     return invalid("an extra argument of a fused op has shape ", arg.shape().to_string(),
-                   "; a vector of ", channels, " numbers is needed, one for each channel");
+                   "; a vector of ", made.channels_, " numbers is needed, one for each channel");
   }
+  if (made.channels_ == 0) return made;
+  const int64_t times = std::max<int64_t>(1, kAtOnce / made.channels_);
+  made.rows_at_once_ = times;
+  MR_ASSIGN(made.add_, repeated(args[normalizes ? 1 : 0], times));
+  if (!normalizes) return made;
+  MR_ASSIGN(made.about_, repeated(args[2], times));
+  const auto factors = args[0].dtype() == DType::f64 ? factors_of<double> : factors_of<float>;
+  MR_ASSIGN(const Tensor by, factors(args[0], args[3], epsilon));
+  MR_ASSIGN(made.by_, repeated(by, times));
+  return made;
+}
+
+Status FusedTail::apply(KernelContext& context, Tensor& rows, std::span<const Tensor> args) const {
+  MR_ASSIGN(const ReadyTail ready, with(rows.shape(), args));
   if (rows.num_elements() == 0) return {};
+  const int64_t channels = rows.shape().dim(rows.shape().rank() - 1);
+  return share_pieces(context, rows.num_elements() / channels, channels * 4,
+                      [&](int64_t first, int64_t count) { ready.change(rows, first, count); });
+}
+
+template <class T>
+void ReadyTail::change_rows(T* rows, int64_t count) const {
+  const T* const add = add_.flat<T>().data();
+  const T* const about = tail_.normalizes ? about_.flat<T>().data() : nullptr;
+  const T* const by = tail_.normalizes ? by_.flat<T>().data() : nullptr;
+  const bool is_relu = tail_.activation == FusedTail::Activation::relu;
+  for (int64_t row = 0; row < count; row += rows_at_once_) {
+    const int64_t size = std::min(rows_at_once_, count - row) * channels_;
+    T* const y = rows + row * channels_;
+    cpu::in_widest([=]() MR_LAMBDA_BODY {
+      if (by != nullptr) {
+        MR_INDEPENDENT
+        for (int64_t i = 0; i < size; ++i) y[i] = (y[i] - about[i]) * by[i] + add[i];
+      } else if (is_relu) {
+        MR_INDEPENDENT
+        for (int64_t i = 0; i < size; ++i) y[i] = positive(y[i] + add[i], T(0));
+      } else {
+        MR_INDEPENDENT
+        for (int64_t i = 0; i < size; ++i) y[i] += add[i];
+      }
+    });
+    if (by != nullptr || !is_relu) activate(tail_, y, size);
+  }
+}
+
+void ReadyTail::change(Tensor& rows, int64_t first, int64_t count) const {
   if (rows.dtype() == DType::f64)
-    return apply_to_rows<double>(context, *this, rows, args, channels);
-  return apply_to_rows<float>(context, *this, rows, args, channels);
+    return change_rows(rows.mutable_flat<double>().data() + first * channels_, count);
+  change_rows(rows.mutable_flat<float>().data() + first * channels_, count);
 }
 
 }  // namespace millrace

@@ -129,6 +129,7 @@ struct Loops {
   KernelContext& context;
   const ConvolutionShape& shape;
   const ConvolutionTensors& tensors;
+  const AfterPixels* after;
   T* images = static_cast<T*>(tensors.images.mutable_data());
   T* filter = static_cast<T*>(tensors.filter.mutable_data());
   T* outputs = static_cast<T*>(tensors.outputs.mutable_data());
@@ -147,6 +148,8 @@ struct Loops {
                            std::fill_n(image_outputs + row % rows * size, size, T(0));
                            output_row(shape, images + row / rows * shape.image_elements(), filter,
                                       image_outputs, row % rows);
+                           if (after != nullptr)
+                             (*after)(row * shape.slides.x.out, shape.slides.x.out);
                            if (!probe.go_on(row_cost())) return probe.status();
                          }
                          return {};
@@ -250,22 +253,40 @@ int64_t images_of_piece(const ConvolutionShape& shape, int64_t pieces) {
   return images;
 }
 
-Status run_onednn(KernelContext& context, const ConvolutionShape& shape, Direction direction,
-                  const onednn::Convolution& one, int64_t pieces, ConvolutionTensors& tensors) {
-  const int64_t images = shape.batch / pieces;
+// Calls one convolution for each piece of the images.
+Status run_pieces(KernelContext& context, const ConvolutionShape& shape,
+                  const onednn::Convolution& one, const ConvolutionTensors& tensors, int64_t images,
+                  float* packed, int64_t packed_step, const AfterPixels* after) {
   float* const x = tensors.images.mutable_flat<float>().data();
   float* const y = tensors.outputs.mutable_flat<float>().data();
+  const double work = shape.work() * static_cast<double>(images);
+  const int64_t pixels = images * shape.slides.pixels_out();
+  return share_range(context, shape.batch / images, as_cost(work / 8),
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                       MR_ASSIGN(const auto caller, one.caller());
+                       for (int64_t piece = begin; piece < end; ++piece) {
+                         MR_TRY(caller->run(x + piece * images * shape.image_elements(),
+                                            packed + piece * packed_step,
+                                            y + piece * images * shape.output_elements()));
+                         if (after != nullptr) (*after)(piece * pixels, pixels);
+                         if (!probe.go_on(as_cost(work / 8))) return probe.status();
+                       }
+                       return {};
+                     });
+}
+
+// `pieces` of the images, all of one size. The gradients of filters of each are summed in order.
+Status run_onednn(KernelContext& context, const ConvolutionShape& shape, Direction direction,
+                  const onednn::Convolution& one, int64_t pieces, ConvolutionTensors& tensors,
+                  const AfterPixels* after) {
+  const int64_t images = shape.batch / pieces;
   float* const filter = tensors.filter.mutable_flat<float>().data();
   const bool sums = direction == Direction::by_filter;
   const int64_t packed_size = one.packed_filter_elements();
   MR_ASSIGN(Tensor kept, Tensor::allocate(DType::f32, {packed_size * (sums ? pieces : 1)}));
   float* const packed = kept.mutable_flat<float>().data();
   if (!sums) MR_TRY(one.pack_filter(filter, packed));
-  MR_TRY(share_work(context, pieces, [&](int64_t piece, CancelProbe&) {
-    return one.run(x + piece * images * shape.image_elements(),
-                   packed + (sums ? piece * packed_size : 0),
-                   y + piece * images * shape.output_elements());
-  }));
+  MR_TRY(run_pieces(context, shape, one, tensors, images, packed, sums ? packed_size : 0, after));
   if (!sums) return {};
   for (int64_t piece = 1; piece < pieces; ++piece) {
     const float* more = packed + piece * packed_size;
@@ -296,7 +317,8 @@ Slab slab_of(const onednn::ConvolutionSpec& whole, int64_t begin, int64_t end) {
 // A single image forward, in slabs. The filter is packed by each, because oneDNN may want another
 // order for another height.
 Status run_slabs(KernelContext& context, const onednn::ConvolutionSpec& whole,
-                 onednn::Convolutions& made, int64_t pieces, const ConvolutionTensors& tensors) {
+                 onednn::Convolutions& made, int64_t pieces, const ConvolutionTensors& tensors,
+                 const AfterPixels* after) {
   const int64_t each = (whole.y.out + pieces - 1) / pieces;
   pieces = (whole.y.out + each - 1) / each;
   float* const x = tensors.images.mutable_flat<float>().data();
@@ -307,8 +329,11 @@ Status run_slabs(KernelContext& context, const onednn::ConvolutionSpec& whole,
     MR_ASSIGN(Tensor packed, Tensor::allocate(DType::f32, {one->packed_filter_elements()}));
     float* const filter = packed.mutable_flat<float>().data();
     MR_TRY(one->pack_filter(tensors.filter.flat<float>().data(), filter));
-    return one->run(x + slab.image_row * whole.x.in * whole.channels, filter,
-                    y + slab.output_row * whole.x.out * whole.outputs);
+    MR_ASSIGN(const auto caller, one->caller());
+    MR_TRY(caller->run(x + slab.image_row * whole.x.in * whole.channels, filter,
+                       y + slab.output_row * whole.x.out * whole.outputs));
+    if (after != nullptr) (*after)(slab.output_row * whole.x.out, slab.spec.y.out * whole.x.out);
+    return {};
   });
 }
 
@@ -331,38 +356,49 @@ int64_t slabs_of(const ConvolutionShape& shape, Direction direction) {
   return static_cast<int64_t>(kSlabs);
 }
 
-}  // namespace
-
-Status Convolver::run(KernelContext& context, const ConvolutionShape& shape,
-                      ConvolutionTensors tensors) {
-  Tensor& result = written(direction_, tensors);
+Status run_any(KernelContext& context, const ConvolutionShape& shape, Direction direction,
+               onednn::Convolutions& made, ConvolutionTensors& tensors, const AfterPixels* after) {
+  Tensor& result = written(direction, tensors);
   if (result.num_elements() == 0) return {};
   if (tensors.images.num_elements() == 0 || tensors.outputs.num_elements() == 0) {
     std::fill_n(static_cast<char*>(result.mutable_data()), result.num_bytes(), 0);
+    if (after != nullptr) (*after)(0, result.num_elements() / shape.outputs);
     return {};
   }
   switch (result.dtype()) {
     case DType::f32:
       break;
     case DType::f64:
-      return Loops<double>{context, shape, tensors}.run(direction_);
+      return Loops<double>{context, shape, tensors, after}.run(direction);
     case DType::i32:
-      return Loops<int32_t>{context, shape, tensors}.run(direction_);
+      return Loops<int32_t>{context, shape, tensors, after}.run(direction);
     default:
       return unimplemented("convolutions of ", dtype_name(result.dtype()));
   }
   if (shape.work() * static_cast<double>(shape.batch) >= kWorthACall) {
-    if (const int64_t slabs = slabs_of(shape, direction_); slabs > 1) {
-      Status status = run_slabs(context, spec_of(shape, direction_, 1), made_, slabs, tensors);
+    if (const int64_t slabs = slabs_of(shape, direction); slabs > 1) {
+      Status status = run_slabs(context, spec_of(shape, direction, 1), made, slabs, tensors, after);
       if (status.code() != Code::unimplemented) return status;
     }
-    const int64_t images = images_of_piece(shape, most_pieces(shape, direction_));
-    const auto one = made_.get(spec_of(shape, direction_, images));
+    const int64_t images = images_of_piece(shape, most_pieces(shape, direction));
+    const auto one = made.get(spec_of(shape, direction, images));
     if (one.ok())
-      return run_onednn(context, shape, direction_, **one, shape.batch / images, tensors);
+      return run_onednn(context, shape, direction, **one, shape.batch / images, tensors, after);
     if (one.status().code() != Code::unimplemented) return one.status();
   }
-  return Loops<float>{context, shape, tensors}.run(direction_);
+  return Loops<float>{context, shape, tensors, after}.run(direction);
+}
+
+}  // namespace
+
+Status Convolver::run(KernelContext& context, const ConvolutionShape& shape,
+                      ConvolutionTensors tensors) {
+  return run_any(context, shape, direction_, made_, tensors, nullptr);
+}
+
+Status Convolver::run(KernelContext& context, const ConvolutionShape& shape,
+                      ConvolutionTensors tensors, AfterPixels after) {
+  return run_any(context, shape, direction_, made_, tensors, &after);
 }
 
 }  // namespace millrace

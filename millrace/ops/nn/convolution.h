@@ -9,6 +9,8 @@
 // alone.
 #pragma once
 
+#include "absl/functional/function_ref.h"
+
 #include "millrace/op/kernel.h"
 #include "millrace/ops/nn/windows.h"
 #include "millrace/ops/onednn/convolution.h"
@@ -41,6 +43,10 @@ struct ConvolutionTensors {
   Tensor& outputs;
 };
 
+// Called for all outputs, some pixels [first, first + count) of all images at a time, as soon as
+// these are made: while they are near. On the thread that made them.
+using AfterPixels = absl::FunctionRef<void(int64_t first, int64_t count)>;
+
 // Makes the tensor that `direction` says from the two others. One per kernel: it keeps what oneDNN
 // made for the shapes that came last. Any thread.
 class Convolver {
@@ -48,6 +54,9 @@ class Convolver {
   explicit Convolver(onednn::Direction direction) : direction_(direction) {}
   // Errors: UNIMPLEMENTED for other types; CANCELLED; RESOURCE_EXHAUSTED.
   Status run(KernelContext& context, const ConvolutionShape& shape, ConvolutionTensors tensors);
+  // The same forward.
+  Status run(KernelContext& context, const ConvolutionShape& shape, ConvolutionTensors tensors,
+             AfterPixels after);
 
  private:
   const onednn::Direction direction_;

@@ -25,8 +25,9 @@ class FusedConvolution final : public Kernel {
     MR_ASSIGN(const Shape rows,
               rows_shape(windows_, shape.batch, shape.slides, Side::out, shape.outputs));
     MR_ASSIGN(Tensor made, Tensor::allocate(inputs[0].dtype(), rows));
-    MR_TRY(convolver_.run(context, shape, {inputs[0], inputs[1], made}));
-    MR_TRY(tail_.apply(context, made, std::span(inputs).subspan(2)));
+    MR_ASSIGN(const ReadyTail tail, tail_.with(rows, std::span(inputs).subspan(2)));
+    MR_TRY(convolver_.run(context, shape, {inputs[0], inputs[1], made},
+                          [&](int64_t first, int64_t count) { tail.change(made, first, count); }));
     MR_ASSIGN(made, narrowed(made, context.output_dtype(0), probe));
     return context.set_output(0, in_format(windows_, made, context));
   }

@@ -54,6 +54,11 @@ struct Lanes {
       at[i] = equals ? T(0) : at[i];
     }
   }
+  // As ReluGrad has it: times zero where the element of `gate` is not positive.
+  MR_BODY void keep_where_positive(const Lanes& gate) {
+    for (int i = 0; i < kLanes; ++i)
+      at[i] = is_larger(gate.at[i], T(0)) ? at[i] : T(static_cast<cpu::Math<T>>(at[i]) * 0);
+  }
   MR_BODY void divide(T by) {
     for (int i = 0; i < kLanes; ++i) at[i] /= by;
   }
@@ -139,6 +144,10 @@ requires(kLanes % 8 == 0) struct Lanes<float, kLanes> {
       given.at[i] = reinterpret_cast<Floats>(gone);
       at[i] = reinterpret_cast<Floats>(all ^ gone);
     }
+  }
+  MR_BODY void keep_where_positive(const Lanes& gate) {
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < kVectors; ++i) at[i] = gate.at[i] > 0 ? at[i] : at[i] * 0;
   }
   MR_BODY void divide(float by) {
 #pragma GCC unroll 4

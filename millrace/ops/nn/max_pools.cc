@@ -78,13 +78,17 @@ Status max_pool(KernelContext& context, MaxRow row, const Windows& said) {
 // --- gradients ---
 
 // `moved` has the shape of the outputs and goes to where they were found, or that of the images
-// and comes from there.
+// and comes from there. `result` may be in the place of the images if no two windows overlap.
 using MoveLoop = Status (*)(KernelContext& context, const PoolShape& pool, const Tensor& images,
                             const Tensor& moved, Tensor& result);
 
+// Whether what arrives at a window goes on only if its largest is positive: then it passes ReluGrad
+// with the same images as well.
+enum class Gate : uint8_t { none, positive };
+
 // Row `row` of outputs: what arrives at each window goes to the first of its largest. It is added
 // to what the windows before gave to a pixel; one that none of them has is written.
-template <class T>
+template <Gate kGate, class T>
 void give_back_row(const PoolShape& pool, const T* image, const T* moved, int64_t row, T* result) {
   in_widest_of<T>([=, &pool]() MR_LAMBDA_BODY {
     // Not read from memory again, which the loops might have written to.
@@ -111,6 +115,7 @@ void give_back_row(const PoolShape& pool, const T* image, const T* moved, int64_
           largest.keep_larger(from + pixel * channels + c);
         });
         left.load(arriving + c);
+        if constexpr (kGate == Gate::positive) left.keep_where_positive(largest);
         each_row(window, [&](int64_t z, int64_t y, int64_t at) MR_LAMBDA_BODY {
           const int64_t old = z < planes_before || y < rows_before ? end : border;
           int64_t x = begin;
@@ -135,30 +140,30 @@ void give_back_row(const PoolShape& pool, const T* image, const T* moved, int64_
 }
 
 // All of an image.
-template <class T>
+template <Gate kGate, class T>
 Status give_image(const PoolShape& pool, const T* image, const T* moved, T* result,
                   CancelProbe& probe) {
   if (!cover_all(pool.slides)) std::fill_n(result, pool.image_elements(), T(0));
   for (int64_t row = 0; row < pool.slides.rows_out(); ++row) {
-    give_back_row(pool, image, moved, row, result);
+    give_back_row<kGate>(pool, image, moved, row, result);
     if (!probe.go_on(pool.row_cost())) return probe.status();
   }
   return {};
 }
 
-template <class T>
+template <Gate kGate, class T>
 Status give_back(KernelContext& context, const PoolShape& pool, const Tensor& images,
                  const Tensor& moved, Tensor& result) {
-  return share_range(
-      context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
-      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-        for (int64_t n = begin; n < end; ++n) {
-          MR_TRY(give_image(pool, images.flat<T>().data() + n * pool.image_elements(),
-                            moved.flat<T>().data() + n * pool.output_elements(),
-                            result.mutable_flat<T>().data() + n * pool.image_elements(), probe));
-        }
-        return {};
-      });
+  return share_range(context, pool.batch, pool.row_cost() * pool.slides.rows_out(),
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                       for (int64_t n = begin; n < end; ++n) {
+                         MR_TRY(give_image<kGate>(
+                             pool, images.flat<T>().data() + n * pool.image_elements(),
+                             moved.flat<T>().data() + n * pool.output_elements(),
+                             result.mutable_flat<T>().data() + n * pool.image_elements(), probe));
+                       }
+                       return {};
+                     });
 }
 
 template <class T>
@@ -178,9 +183,15 @@ Status max_pool_grad(KernelContext& context, MoveLoop give_back, const Windows& 
   MR_ASSIGN(const PoolShape pool, pool_of(windows, context.input(0).shape()));
   MR_TRY(check_pooled(windows, pool, context.input(1).shape(), "orig_output"));
   MR_TRY(check_pooled(windows, pool, context.input(2).shape(), "grad"));
-  MR_ASSIGN(const Tensor images, channels_last(windows, context.input(0), context));
+  MR_ASSIGN(const Tensor images, channels_last(windows, context.take_input(0), context));
   MR_ASSIGN(const Tensor moved, channels_last(windows, context.input(2), context));
-  MR_ASSIGN(Tensor result, Tensor::allocate(images.dtype(), images.shape()));
+  Tensor result;
+  // In their place if they end here: a tensor less goes through the caches.
+  if (images.is_sole_owner() && cover_all_once(pool.slides)) {
+    result = images;
+  } else {
+    MR_ASSIGN(result, Tensor::allocate(images.dtype(), images.shape()));
+  }
   if (result.num_elements() > 0) MR_TRY(give_back(context, pool, images, moved, result));
   return context.set_output(0, in_format(windows, result, context));
 }
@@ -216,12 +227,15 @@ Status infer_as_images(InferContext& context) {
   return {};
 }
 
-template <class Run>
-KernelFactory moving_kernel(Run run, bool to_images) {
-  const auto give = []<class T>() { return &give_back<T>; };
-  const auto gather = []<class T>() { return &gather_found<T>; };
-  if (to_images) return kernel_with(run, cpu::loop_of_input<cpu::Real>(give), BoundWindows{});
-  return kernel_with(run, cpu::loop_of_input<cpu::Real>(gather), BoundWindows{});
+template <Gate kGate>
+KernelFactory giving_kernel() {
+  const auto loop = cpu::loop_of_input<cpu::Real>([]<class T>() { return &give_back<kGate, T>; });
+  return kernel_with(max_pool_grad, loop, BoundWindows{});
+}
+
+KernelFactory gathering_kernel() {
+  const auto loop = cpu::loop_of_input<cpu::Real>([]<class T>() { return &gather_found<T>; });
+  return kernel_with(max_pool_grad_grad, loop, BoundWindows{});
 }
 
 constexpr std::string_view kSizes = "ksize: list(int) >= 4, strides: list(int) >= 4, ";
@@ -284,7 +298,7 @@ Status add_max_pool_grads(OpRegistry& ops) {
       .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kSizes,
                            kAnyPadding, kFormat, "T: real = float"),
       .infer = infer_as_images,
-      .cpu = moving_kernel(max_pool_grad, true),
+      .cpu = giving_kernel<Gate::none>(),
       .grad = grad::max_pool_grad,
       .cost = Cost::heavy,
       .examples = {str_cat(kImages, outputs, of_outputs, to_images, windows)},
@@ -296,11 +310,26 @@ Status add_max_pool_grads(OpRegistry& ops) {
                            "-> output: T | ",
                            kPadding, kFormat, "T: real = float"),
       .infer = infer_as_images,
-      .cpu = moving_kernel(max_pool_grad, true),
+      .cpu = giving_kernel<Gate::none>(),
       .grad = grad::max_pool_grad,
       .cost = Cost::heavy,
       .examples = {str_cat(kImages, outputs, of_outputs, ", [1 2 2 1], [1 1 1 1]", to_images,
                            " | padding = 'VALID'")},
+  }));
+  MR_TRY(ops.add({
+      .name = "_MaxPoolReluGrad",
+      .doc = "MaxPoolGrad and then ReluGrad by the same images: what goes to one that is not "
+             "positive is lost. The planner writes it instead of the two.",
+      .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kSizes,
+                           kAnyPadding, kFormat, "T: real = float"),
+      .infer = infer_as_images,
+      .cpu = giving_kernel<Gate::positive>(),
+      .not_differentiable = "it is written where gradients have been made already",
+      .cost = Cost::heavy,
+      .examples =
+          {str_cat(kImages, outputs, of_outputs, to_images, windows),
+           "[[[[0 2] [0 0]]]], [[[[0 2]]]], [[[[5 6]]]] -> [[[[0 6] [0 0]]]] | ksize = {1, 1, 2, "
+           "1}, strides = {1, 1, 2, 1}, padding = 'VALID'"},
   }));
   MR_TRY(ops.add({
       .name = "MaxPoolGradGrad",
@@ -308,7 +337,7 @@ Status add_max_pool_grads(OpRegistry& ops) {
       .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kSizes,
                            kPadding, kFormat, "T: real"),
       .infer = infer_as_output,
-      .cpu = moving_kernel(max_pool_grad_grad, false),
+      .cpu = gathering_kernel(),
       .grad = grad::max_pool_grad_grad,
       .cost = Cost::heavy,
       .examples = {str_cat(kImages, outputs, of_images, to_outputs, windows)},
@@ -320,7 +349,7 @@ Status add_max_pool_grads(OpRegistry& ops) {
                            "-> output: T | ",
                            kPadding, kFormat, "T: real"),
       .infer = infer_as_output,
-      .cpu = moving_kernel(max_pool_grad_grad, false),
+      .cpu = gathering_kernel(),
       .grad = grad::max_pool_grad_grad,
       .cost = Cost::heavy,
       .examples = {str_cat(kImages, outputs, of_images, ", [1 2 2 1], [1 1 1 1]", to_outputs,
@@ -423,7 +452,7 @@ Status add_volume_max_pools(OpRegistry& ops) {
       .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kVolumeWindows,
                            "T: real"),
       .infer = infer_as_output,
-      .cpu = moving_kernel(max_pool_grad_grad, false),
+      .cpu = gathering_kernel(),
       .grad = grad::volume_max_pool_grad_grad,
       .cost = Cost::heavy,
       .examples = {volumes +

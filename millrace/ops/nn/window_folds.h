@@ -54,6 +54,12 @@ inline bool cover_all(const Slides& slides) {
   return covers(slides.z) && covers(slides.y) && covers(slides.x);
 }
 
+// Whether each pixel is in one window and in no other.
+inline bool cover_all_once(const Slides& slides) {
+  const auto apart = [](const Slide& slide) { return slide.stride == slide.window; };
+  return cover_all(slides) && apart(slides.z) && apart(slides.y) && apart(slides.x);
+}
+
 // The first place along an axis that no window before window `at` has.
 inline int64_t reached_before(const Slide& slide, int64_t at) {
   return at == 0 ? 0 : slide.inside(at - 1).last;

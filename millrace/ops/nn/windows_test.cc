@@ -249,6 +249,48 @@ TEST_CASE("the first of equals has the gradient, and NaN does not take it from w
   CHECK(by({1, NAN, 0}) == Tensor::of<float>({1, 1, 3, 1}, {7, 0, 0}));
 }
 
+TEST_CASE("the fused gradient of a pooling and a Relu is that of one after the other") {
+  Imaging im;
+  Tensor x = noise<float>({2, 7, 6, 9}, 1);
+  x.mutable_flat<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  for (const Attrs& attrs :
+       {pooling({1, 2, 2, 1}, {1, 2, 2, 1}, "SAME"), pooling({1, 3, 3, 1}, {1, 2, 1, 1}, "VALID"),
+        pooling({1, 2, 2, 1}, {1, 2, 2, 1}, "VALID")}) {
+    const Tensor y = im.run("MaxPool", {x}, attrs);
+    Tensor arriving = noise<float>(y.shape(), 2);
+    const Tensor given = im.run("MaxPoolGrad", {x, y, arriving}, attrs);
+    const Tensor expected = im.run("ReluGrad", {given, x}, {});
+    CHECK(im.run("_MaxPoolReluGrad", {x, y, arriving}, attrs) == expected);
+    // What is infinite is no number where it does not go through.
+    for (float& number : arriving.mutable_flat<float>()) number = INFINITY;
+    const Tensor made = im.run("_MaxPoolReluGrad", {x, y, arriving}, attrs);
+    const Tensor of_infinite = im.run("MaxPoolGrad", {x, y, arriving}, attrs);
+    const Tensor stepped = im.run("ReluGrad", {of_infinite, x}, {});
+    for (size_t i = 0; i < made.flat<float>().size(); ++i)
+      CHECK(std::isnan(made.flat<float>()[i]) == std::isnan(stepped.flat<float>()[i]));
+  }
+}
+
+TEST_CASE("the gradient of a pooling may lie in the buffer of its images") {
+  Imaging im;
+  for (const std::string padding : {"SAME", "VALID"}) {  // VALID leaves a column that none covers
+    const Attrs attrs = pooling({1, 2, 2, 1}, {1, 2, 2, 1}, padding);
+    Tensor x = noise<float>({2, 6, 7, 9}, 1);
+    const Tensor y = im.run("MaxPool", {x}, attrs);
+    const Tensor arriving = noise<float>(y.shape(), 2);
+    const Tensor kept = im.run("MaxPoolGrad", {x, y, arriving}, attrs);
+    const void* const place = x.data();
+    std::vector<Value> inputs;
+    inputs.emplace_back(std::move(x));
+    inputs.emplace_back(y);
+    inputs.emplace_back(arriving);
+    const auto made = Bench(im.ops).run("MaxPoolGrad", std::move(inputs), {.attrs = attrs});
+    REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+    CHECK(((*made)[0].tensor.data() == place) == (padding == "SAME"));
+    CHECK((*made)[0].tensor.bytes() == kept.bytes());
+  }
+}
+
 TEST_CASE("sizes that can't be are refused in TensorFlow's words") {
   Imaging f;
   const Tensor images = noise<float>({1, 4, 4, 3}, 1), filter = noise<float>({2, 2, 3, 4}, 2);

@@ -1,6 +1,7 @@
 #include "millrace/ops/onednn/convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <string_view>
 #include <vector>
@@ -123,9 +124,8 @@ Status make_desc(const Library& lib, const ConvolutionSpec& s, const Layouts& as
   };
   const bool is_forward = s.direction == Direction::forward;
   MR_TRY(make(lib.dilated_convolution_forward_desc_init(
-                  &desc, is_forward ? dnnl_forward_inference : dnnl_forward_training,
-                  dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs, strides.data(),
-                  dilations.data(), before.data(), behind.data()),
+                  &desc, dnnl_forward_training, dnnl_convolution_direct, &as.images, &any, nullptr,
+                  &as.outputs, strides.data(), dilations.data(), before.data(), behind.data()),
               is_forward ? made : forward, nullptr));
   if (is_forward) return {};
   if (s.direction == Direction::by_images) {
@@ -140,10 +140,91 @@ Status make_desc(const Library& lib, const ConvolutionSpec& s, const Layouts& as
               made, forward.get());
 }
 
+// Whether the elements of two descriptors of one tensor stand in the same order: also if one has
+// all channels in a block, for which oneDNN has better code than for channels that come last.
+bool is_same_order(const dnnl_memory_desc_t& blocked, const dnnl_memory_desc_t& plain) {
+  if (blocked.format_kind != dnnl_blocked || blocked.extra.flags != 0) return false;
+  const dnnl_blocking_desc_t& blocks = blocked.format_desc.blocking;
+  if (blocks.inner_nblks > 1) return false;
+  const bool has_block = blocks.inner_nblks == 1;
+  if (has_block && (blocks.inner_idxs[0] != 1 || blocks.inner_blks[0] != plain.dims[1]))
+    return false;
+  for (int axis = 0; axis < plain.ndims; ++axis) {
+    if (blocked.padded_dims[axis] != plain.dims[axis]) return false;
+    if (plain.dims[axis] == 1 || (has_block && axis == 1)) continue;
+    if (blocks.strides[axis] != plain.format_desc.blocking.strides[axis]) return false;
+  }
+  return true;
+}
+
 struct Argument {
   int name;
   const dnnl_memory_desc_t& desc;
   void* data;
+};
+
+// A primitive with the tensors that it is called with, whose data may be others at each call.
+class Call {
+ public:
+  explicit Call(const Library& lib) : lib_(lib) {}
+
+  Status make(const_dnnl_primitive_t primitive, std::initializer_list<Argument> with) {
+    primitive_ = primitive;
+    MR_TRY(status_of(lib_.stream_create(stream_.address(), lib_.engine, dnnl_stream_default_flags),
+                     kConvolving));
+    args_.reserve(with.size());
+    for (const Argument& argument : with) {
+      auto& memory = memories_.emplace_back(lib_.memory_destroy);
+      MR_TRY(status_of(
+          lib_.memory_create(memory.address(), &argument.desc, lib_.engine, argument.data),
+          kConvolving));
+      args_.push_back({argument.name, memory.get()});
+    }
+    return {};
+  }
+
+  Status set(size_t argument, void* data) {
+    return status_of(lib_.memory_set_data_handle(args_[argument].memory, data), kConvolving);
+  }
+
+  Status run() {
+    const OneThread alone(lib_);
+    MR_TRY(status_of(lib_.primitive_execute(primitive_, stream_.get(),
+                                            static_cast<int>(args_.size()), args_.data()),
+                     kConvolving));
+    return status_of(lib_.stream_wait(stream_.get()), kConvolving);
+  }
+
+ private:
+  const Library& lib_;
+  const_dnnl_primitive_t primitive_ = nullptr;
+  Owned<dnnl_stream_t, decltype(Library::stream_destroy)> stream_{lib_.stream_destroy};
+  std::deque<Owned<dnnl_memory_t, decltype(Library::memory_destroy)>> memories_;
+  std::vector<dnnl_exec_arg_t> args_;
+};
+
+class OneCaller final : public ConvolutionCaller {
+ public:
+  OneCaller(const Library& lib, Tensor scratch) : scratch_(std::move(scratch)), call_(lib) {}
+
+  Status make(const_dnnl_primitive_t primitive, const std::array<Argument, 3>& tensors,
+              const dnnl_memory_desc_t& scratch) {
+    return call_.make(primitive, {tensors[0],
+                                  tensors[1],
+                                  tensors[2],
+                                  {DNNL_ARG_SCRATCHPAD, scratch, scratch_.mutable_data()}});
+  }
+
+  Status run(float* images, float* packed_filter, float* outputs) override {
+    MR_TRY(call_.set(0, images));
+    MR_TRY(call_.set(1, packed_filter));
+    MR_TRY(call_.set(2, outputs));
+    return call_.run();
+  }
+
+ private:
+  Tensor scratch_;
+  Call call_;
 };
 
 class OneConvolution final : public Convolution {
@@ -153,17 +234,17 @@ class OneConvolution final : public Convolution {
   Status make(const ConvolutionSpec& spec) {
     const OneThread alone(lib_);
     direction_ = spec.direction;
-    MR_TRY(describe(lib_, spec, as_));
-    PrimitiveDesc forward(lib_.primitive_desc_destroy), desc(lib_.primitive_desc_destroy);
-    MR_TRY(make_desc(lib_, spec, as_, forward, desc));
-    MR_TRY(refuse_reference(desc.get()));
-    MR_TRY(status_of(lib_.primitive_create(convolution_.address(), desc.get()), kConvolving));
-    packed_ = *lib_.primitive_desc_query_md(
-        desc.get(),
-        direction_ == Direction::by_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
-    scratch_ = *lib_.primitive_desc_query_md(desc.get(), dnnl_query_scratchpad_md, 0);
-    const bool packs = direction_ != Direction::by_filter;
-    return make_reorder(packs ? as_.filter : packed_, packs ? packed_ : as_.filter);
+    Layouts ours;
+    MR_TRY(describe(lib_, spec, ours));
+    Layouts any = ours;
+    for (dnnl_memory_desc_t* const desc : {&any.images, &any.outputs}) {
+      MR_TRY(status_of(lib_.memory_desc_init_by_tag(desc, desc->ndims, desc->dims, dnnl_f32,
+                                                    dnnl_format_tag_any),
+                       kConvolving));
+    }
+    // The order that oneDNN likes best may be ours by another name.
+    if (make_as(spec, any, ours).ok()) return {};
+    return make_as(spec, ours, ours);
   }
 
   int64_t packed_filter_elements() const override {
@@ -172,26 +253,29 @@ class OneConvolution final : public Convolution {
   }
 
   Status pack_filter(const float* filter, float* packed) const override {
-    return execute(reorder_.get(), {{DNNL_ARG_FROM, as_.filter, const_cast<float*>(filter)},
-                                    {DNNL_ARG_TO, packed_, packed}});
+    return reorder({DNNL_ARG_FROM, as_.filter, const_cast<float*>(filter)},
+                   {DNNL_ARG_TO, packed_, packed});
   }
 
   Status unpack_filter(const float* packed, float* filter) const override {
-    return execute(reorder_.get(), {{DNNL_ARG_FROM, packed_, const_cast<float*>(packed)},
-                                    {DNNL_ARG_TO, as_.filter, filter}});
+    return reorder({DNNL_ARG_FROM, packed_, const_cast<float*>(packed)},
+                   {DNNL_ARG_TO, as_.filter, filter});
   }
 
-  Status run(float* images, float* packed_filter, float* outputs) const override {
+  Result<std::unique_ptr<ConvolutionCaller>> caller() const override {
     const auto bytes = static_cast<int64_t>(lib_.memory_desc_get_size(&scratch_));
     MR_ASSIGN(Tensor scratch, Tensor::allocate(DType::u8, {bytes}));
+    auto made = std::make_unique<OneCaller>(lib_, std::move(scratch));
     const bool forward = direction_ == Direction::forward;
-    return execute(convolution_.get(),
-                   {{direction_ == Direction::by_images ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC,
-                     as_.images, images},
-                    {direction_ == Direction::by_filter ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
-                     packed_, packed_filter},
-                    {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, as_.outputs, outputs},
-                    {DNNL_ARG_SCRATCHPAD, scratch_, scratch.mutable_data()}});
+    const std::array<Argument, 3> tensors = {{
+        {direction_ == Direction::by_images ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, as_.images,
+         DNNL_MEMORY_NONE},
+        {direction_ == Direction::by_filter ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, packed_,
+         DNNL_MEMORY_NONE},
+        {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, as_.outputs, DNNL_MEMORY_NONE},
+    }};
+    MR_TRY(made->make(convolution_.get(), tensors, scratch_));
+    return std::unique_ptr<ConvolutionCaller>(std::move(made));
   }
 
  private:
@@ -204,6 +288,29 @@ class OneConvolution final : public Convolution {
     return unimplemented("oneDNN has only a reference for this convolution");
   }
 
+  // Errors: UNIMPLEMENTED also where oneDNN would have images or outputs in another order than
+  // ours.
+  Status make_as(const ConvolutionSpec& spec, const Layouts& as, const Layouts& ours) {
+    PrimitiveDesc forward(lib_.primitive_desc_destroy), desc(lib_.primitive_desc_destroy);
+    MR_TRY(make_desc(lib_, spec, as, forward, desc));
+    MR_TRY(refuse_reference(desc.get()));
+    const auto chosen = [&](dnnl_query_t what) {
+      return *lib_.primitive_desc_query_md(desc.get(), what, 0);
+    };
+    const bool is_forward = direction_ == Direction::forward;
+    as_.images =
+        chosen(direction_ == Direction::by_images ? dnnl_query_diff_src_md : dnnl_query_src_md);
+    as_.outputs = chosen(is_forward ? dnnl_query_dst_md : dnnl_query_diff_dst_md);
+    as_.filter = ours.filter;
+    if (!is_same_order(as_.images, ours.images) || !is_same_order(as_.outputs, ours.outputs))
+      return unimplemented("oneDNN would have images in another order");
+    MR_TRY(status_of(lib_.primitive_create(convolution_.address(), desc.get()), kConvolving));
+    const bool packs = direction_ != Direction::by_filter;
+    packed_ = chosen(packs ? dnnl_query_weights_md : dnnl_query_diff_weights_md);
+    scratch_ = chosen(dnnl_query_scratchpad_md);
+    return make_reorder(packs ? as_.filter : packed_, packs ? packed_ : as_.filter);
+  }
+
   Status make_reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to) {
     PrimitiveDesc desc(lib_.primitive_desc_destroy);
     MR_TRY(status_of(lib_.reorder_primitive_desc_create(desc.address(), &from, lib_.engine, &to,
@@ -213,24 +320,10 @@ class OneConvolution final : public Convolution {
                      "the packing of a filter");
   }
 
-  Status execute(const_dnnl_primitive_t primitive, std::initializer_list<Argument> with) const {
-    const OneThread alone(lib_);
-    Owned stream(lib_.stream_destroy);
-    MR_TRY(status_of(lib_.stream_create(stream.address(), lib_.engine, dnnl_stream_default_flags),
-                     kConvolving));
-    std::deque<Owned<dnnl_memory_t, decltype(Library::memory_destroy)>> memories;
-    std::vector<dnnl_exec_arg_t> args;
-    for (const Argument& argument : with) {
-      auto& memory = memories.emplace_back(lib_.memory_destroy);
-      MR_TRY(status_of(
-          lib_.memory_create(memory.address(), &argument.desc, lib_.engine, argument.data),
-          kConvolving));
-      args.push_back({argument.name, memory.get()});
-    }
-    MR_TRY(status_of(
-        lib_.primitive_execute(primitive, stream.get(), static_cast<int>(args.size()), args.data()),
-        kConvolving));
-    return status_of(lib_.stream_wait(stream.get()), kConvolving);
+  Status reorder(const Argument& from, const Argument& to) const {
+    Call call(lib_);
+    MR_TRY(call.make(reorder_.get(), {from, to}));
+    return call.run();
   }
 
   const Library& lib_;

@@ -2,13 +2,14 @@
 //
 //   MR_ASSIGN(const auto one, made.get(spec));          // made before, or now: a millisecond or so
 //   MR_TRY(one->pack_filter(filter, packed));           // into the order that oneDNN wants
-//   MR_TRY(one->run(images, packed, outputs));
+//   MR_ASSIGN(const auto caller, one->caller());        // of this thread
+//   MR_TRY(caller->run(images, packed, outputs));
 //
 // Images and outputs have their channels last; a filter is [(depth,) height, width, channels of a
 // group, outputs]. Which of the three `run` writes is the direction's choice: outputs, or the
 // gradient of images, or that of the filter (packed: unpack_filter() then).
 //
-// A Convolution never changes: many threads may run it at once. Convolutions is thread-safe.
+// A Convolution never changes: many threads may have callers of it. Convolutions is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,15 @@ struct ConvolutionSpec {
   friend bool operator==(const ConvolutionSpec&, const ConvolutionSpec&) = default;
 };
 
+// Calls a convolution, which must outlive it, on one thread at a time. What a call needs besides
+// the three tensors is made once for all calls.
+class ConvolutionCaller {
+ public:
+  virtual ~ConvolutionCaller() = default;
+  // Two of the three are only read. Errors: INTERNAL.
+  virtual Status run(float* images, float* packed_filter, float* outputs) = 0;
+};
+
 class Convolution {
  public:
   // Errors: UNIMPLEMENTED if oneDNN is not installed or lacks it; RESOURCE_EXHAUSTED.
@@ -47,8 +57,8 @@ class Convolution {
   virtual int64_t packed_filter_elements() const = 0;
   virtual Status pack_filter(const float* filter, float* packed) const = 0;
   virtual Status unpack_filter(const float* packed, float* filter) const = 0;
-  // Two of the three are only read. Errors: RESOURCE_EXHAUSTED.
-  virtual Status run(float* images, float* packed_filter, float* outputs) const = 0;
+  // Errors: RESOURCE_EXHAUSTED.
+  virtual Result<std::unique_ptr<ConvolutionCaller>> caller() const = 0;
 };
 
 // Those that were made last, so that a shape that comes again costs nothing; a few of them.

@@ -29,6 +29,7 @@ struct Library {
   MR_DNNL(memory_desc_init_by_strides)                    \
   MR_DNNL(memory_desc_init_by_tag)                        \
   MR_DNNL(memory_destroy)                                 \
+  MR_DNNL(memory_set_data_handle)                         \
   MR_DNNL(primitive_attr_create)                          \
   MR_DNNL(primitive_attr_destroy)                         \
   MR_DNNL(primitive_attr_set_scratchpad_mode)             \

@@ -82,7 +82,13 @@ Operands by_onednn(const Convolution& convolution, Direction direction, Operands
   Floats packed(static_cast<size_t>(convolution.packed_filter_elements()));
   if (direction != Direction::by_filter)
     REQUIRE(convolution.pack_filter(of.filter.data(), packed.data()).ok());
-  REQUIRE(convolution.run(of.images.data(), packed.data(), of.outputs.data()).ok());
+  const auto caller = convolution.caller();
+  REQUIRE(caller.ok());
+  // A caller may be used again, on other data.
+  Operands others = of;
+  Floats other_packed = packed;
+  REQUIRE((*caller)->run(others.images.data(), other_packed.data(), others.outputs.data()).ok());
+  REQUIRE((*caller)->run(of.images.data(), packed.data(), of.outputs.data()).ok());
   if (direction == Direction::by_filter)
     REQUIRE(convolution.unpack_filter(packed.data(), of.filter.data()).ok());
   return of;
@@ -108,6 +114,9 @@ const ConvolutionSpec kSpecs[] = {
      .x = {6, 6, 3, 1, 1, 1}},
     {.batch = 3, .channels = 16, .outputs = 16, .y = {5, 5, 1, 1, 1, 0}, .x = {5, 5, 1, 1, 1, 0}},
     {.batch = 1, .channels = 16, .outputs = 16, .y = {4, 4, 2, 1, 1, 1}, .x = {4, 4, 2, 1, 1, 1}},
+    // As many outputs as a block has, of processors with AVX2 and with AVX-512.
+    {.batch = 2, .channels = 1, .outputs = 8, .y = {9, 9, 5, 1, 1, 2}, .x = {8, 8, 5, 1, 1, 2}},
+    {.batch = 2, .channels = 1, .outputs = 16, .y = {9, 9, 5, 1, 1, 2}, .x = {8, 8, 5, 1, 1, 2}},
 };
 
 TEST_CASE("convolutions and both of their gradients are those of the formula") {

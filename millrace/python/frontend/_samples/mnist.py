@@ -172,8 +172,8 @@ def read_data_sets(
         is more than there is.
     """
     names = [os.path.join(train_dir, name) for name in (*_TRAIN, *_TEST)]
-    images, test_images = extract_images(names[0]), extract_images(names[2])
-    labels, test_labels = (extract_labels(names[i], one_hot) for i in (1, 3))
+    images, labels = extract_images(names[0]), extract_labels(names[1], one_hot)
+    test_images, test_labels = extract_images(names[2]), extract_labels(names[3], one_hot)
     if not 0 <= validation_size <= len(images):
         raise ValueError(
             f"Validation size should be between 0 and {len(images)}. Received: {validation_size}."

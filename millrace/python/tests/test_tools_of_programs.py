@@ -288,6 +288,44 @@ def test_digits_are_read_from_files_that_are_there(mnist):
         data.train.next_batch(5)
 
 
+def test_digits_come_in_the_order_of_numpys_random_numbers(mnist, capsys):
+    from millrace.examples.tutorials.mnist import input_data
+
+    def first_epoch(seed=None):
+        data = input_data.read_data_sets(mnist, validation_size=0, seed=seed)
+        return data.train.next_batch(6)[1].tolist()
+
+    def shuffled(seed):
+        return np.random.RandomState(seed).permutation(6).tolist()
+
+    assert first_epoch(seed=3) == shuffled(3)
+    np.random.seed(4)
+    assert first_epoch() == shuffled(4)
+    tf.set_random_seed(5)
+    assert first_epoch() == shuffled(5)
+    lines = capsys.readouterr().out.split("\n")
+    ends = ("train-images", "train-labels", "t10k-images", "t10k-labels")
+    assert len(lines) == 13 and all(
+        line.startswith("Extracting ") and end in line for line, end in zip(lines, ends)
+    )
+
+
+def test_digits_may_be_read_from_open_files(mnist):
+    from millrace.contrib.learn.python.learn.datasets.mnist import extract_images
+
+    with tf.gfile.Open(mnist + "/t10k-images-idx3-ubyte.gz", "rb") as file:
+        assert extract_images(file).shape == (2, 2, 2, 1)
+
+
+def test_digits_may_be_faked():
+    from millrace.examples.tutorials.mnist import input_data
+
+    data = input_data.read_data_sets("nowhere", fake_data=True, one_hot=True)
+    images, labels = data.train.next_batch(2, True)
+    assert data.test.num_examples == 10000 and np.shape(images) == (2, 784)
+    assert labels == [[1] + [0] * 9] * 2
+
+
 def test_digits_that_are_not_there_are_not_downloaded(tmp_path):
     from millrace.examples.tutorials.mnist import input_data
 

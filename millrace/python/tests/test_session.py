@@ -271,3 +271,11 @@ def test_resetting_drops_variables():
         assert session.run(v) == 1
     # A local session is a cluster of its own: resetting another one changes nothing.
     tf.Session.reset("")
+
+
+def test_numbers_too_small_for_the_usual_form_are_zero_in_steps_alone(session):
+    x = tf.placeholder(tf.float32)
+    small = np.full(100_000, 1.5e-38, np.float32)  # a half of it is a denormal
+    assert not session.run(x * 0.5, {x: small}).any()
+    assert not session.run(tf.matmul([x], x[:, tf.newaxis] * 0.5) * 1e38, {x: small[:9]}).any()
+    assert (small * np.float32(0.5)).all()  # Python's own are as they were

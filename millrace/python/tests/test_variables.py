@@ -260,3 +260,15 @@ def test_one_number_for_a_large_table_is_one_number_in_the_graph(graph, session)
     session.run(tf.global_variables_initializer())
     assert session.run([tf.reduce_min(table), tf.reduce_max(table)]) == [0.5, 0.5]
     assert set(session.run(words)) == {b"a"}
+
+
+def test_a_counter_fetched_beside_what_counts_it_up_has_the_new_number(session):
+    step = tf.train.get_or_create_global_step()
+    w = tf.Variable([1.0, 2.0])
+    loss = tf.reduce_sum(tf.square(w))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+    session.run(tf.global_variables_initializer())
+    for number in range(1, 4):
+        before = session.run(w)
+        _, got, after = session.run([train, step, w])
+        assert got == number and np.allclose(after, 0.8 * before)

@@ -288,6 +288,29 @@ def test_digits_are_read_from_files_that_are_there(mnist):
         data.train.next_batch(5)
 
 
+def test_the_order_of_digits_follows_numpys_seed(mnist, capsys):
+    from millrace.examples.tutorials.mnist import input_data
+
+    data = input_data.read_data_sets(mnist, validation_size=0)
+    read = [line.rpartition("/")[2] for line in capsys.readouterr().out.splitlines()]
+    # A packed file where there is one, and who is read is told.
+    assert read == [
+        "train-images-idx3-ubyte.gz",
+        "train-labels-idx1-ubyte",
+        "t10k-images-idx3-ubyte.gz",
+        "t10k-labels-idx1-ubyte",
+    ]
+    assert data.validation.images.shape == (0, 4) and data.train.images.shape == (6, 4)
+    np.random.seed(3)
+    _, labels = data.train.next_batch(6)
+    assert labels.tolist() == np.random.RandomState(3).permutation(6).tolist()
+    with tf.Graph().as_default():
+        tf.set_random_seed(5)
+        seeded = input_data.read_data_sets(mnist, validation_size=0)
+    _, labels = seeded.train.next_batch(6)
+    assert labels.tolist() == np.random.RandomState(5).permutation(6).tolist()
+
+
 def test_digits_that_are_not_there_are_not_downloaded(tmp_path):
     from millrace.examples.tutorials.mnist import input_data
 

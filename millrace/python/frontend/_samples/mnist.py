@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from millrace._ops.random_values import get_seed
 from millrace._values import dtypes, errors
 
 _TRAIN = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
@@ -15,12 +16,17 @@ Datasets = collections.namedtuple("Datasets", "train validation test")
 
 
 def _idx(path, magic):
-    """The array in a file of idx format: | magic u32 | dims u32 ... | bytes |, numbers big-endian."""
+    """The array in a file of idx format: | magic u32 | dims u32 ... | bytes |, numbers big-endian.
+
+    Prints which file it is, as TensorFlow does.
+    """
     plain = path.removesuffix(".gz")
     if os.path.exists(path):
+        print("Extracting", path)
         with gzip.open(path) as file:
             data = file.read()
     elif os.path.exists(plain):
+        print("Extracting", plain)
         with open(plain, "rb") as file:
             data = file.read()
     else:
@@ -58,12 +64,15 @@ def dense_to_one_hot(labels_dense, num_classes):
 class DataSet:
     """Pictures and their digits, batch by batch.
 
+    The order of batches is drawn from NumPy's own stream of numbers, so that np.random.seed fixes it, as it
+    does in TensorFlow; and so does the seed of the graph that is the default when it is made.
+
     Args:
       images: uint8 [number, rows, columns, 1].
       labels: one per picture.
       dtype: float32 for pixels from 0 to 1, uint8 for those of the files.
       reshape: True for pictures as vectors.
-      seed: of the order of batches; another one each time if None.
+      seed: of NumPy's stream; if None, it is the default graph's, and where that has none the stream goes on.
     """
 
     def __init__(
@@ -78,17 +87,20 @@ class DataSet:
     ):
         if fake_data:
             raise ValueError("fake_data is not here: give arrays to feed instead")
+        of_graph, own = get_seed(seed)
+        chosen = of_graph if seed is None else own
+        if chosen is not None:
+            np.random.seed(chosen)
         dtype = dtypes.as_dtype(dtype).base_dtype
         if dtype not in (dtypes.uint8, dtypes.float32):
             raise TypeError(f"Invalid image dtype {dtype!r}, expected uint8 or float32")
         if len(images) != len(labels):
             raise ValueError(f"{len(images)} pictures have {len(labels)} labels")
         if reshape:
-            images = images.reshape(len(images), -1)
+            images = images.reshape(len(images), int(np.prod(images.shape[1:])))
         if dtype == dtypes.float32:
             images = images.astype(np.float32) * np.float32(1 / 255)
         self._images, self._labels = images, labels
-        self._random = np.random.RandomState(seed)
         self._epochs_completed = 0
         self._at = 0
 
@@ -109,7 +121,7 @@ class DataSet:
         return self._epochs_completed
 
     def _shuffle(self):
-        order = self._random.permutation(self.num_examples)
+        order = np.random.permutation(self.num_examples)
         self._images, self._labels = self._images[order], self._labels[order]
 
     def next_batch(self, batch_size, fake_data=False, shuffle=True):
@@ -163,8 +175,8 @@ def read_data_sets(
         is more than there is.
     """
     names = [os.path.join(train_dir, name) for name in (*_TRAIN, *_TEST)]
-    images, test_images = extract_images(names[0]), extract_images(names[2])
-    labels, test_labels = (extract_labels(names[i], one_hot) for i in (1, 3))
+    images, labels = extract_images(names[0]), extract_labels(names[1], one_hot)
+    test_images, test_labels = extract_images(names[2]), extract_labels(names[3], one_hot)
     if not 0 <= validation_size <= len(images):
         raise ValueError(
             f"Validation size should be between 0 and {len(images)}. Received: {validation_size}."

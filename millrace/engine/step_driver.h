@@ -35,6 +35,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "millrace/base/flush_denormals.h"
 #include "millrace/engine/client_transfers.h"
 #include "millrace/engine/compiled_layout.h"
 #include "millrace/engine/executor.h"
@@ -98,6 +99,7 @@ class StepDriver final : public Pooled {
   // Goes on until the step is over, its turn is, or its owner is somebody else; then `this` may be
   // gone.
   void drive() {
+    const FlushDenormals flush;  // a client's own thread, or one of the network, does not
     [[maybe_unused]] int left = kTurn;
     for (;;) {
       Ready ready;

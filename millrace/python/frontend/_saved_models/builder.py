@@ -26,14 +26,14 @@ class SavedModelBuilder:
     """Writes a SavedModel: first a graph with the variables, then perhaps other graphs, then `save`.
 
     Args:
-      export_dir: the folder; it must not be there, or be empty.
+      export_dir: the folder, as text or bytes; it must not be there, or be empty.
 
     Raises:
       AssertionError: if it is not empty.
     """
 
     def __init__(self, export_dir):
-        self._folder = os.fspath(export_dir)
+        self._folder = os.fsdecode(export_dir)
         if paths.exists(self._folder) and paths.listdir(self._folder):
             raise AssertionError(
                 f"Export directory {self._folder} already exists, and isn't empty. Please choose a "
@@ -247,7 +247,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 
     Args:
       session: the tf.Session that has the variables.
-      export_dir: the folder; it must not be there, or be empty.
+      export_dir: the folder, as text or bytes; it must not be there, or be empty.
       inputs, outputs: dictionaries of Tensors.
       legacy_init_op: an Operation to run when it was loaded.
     """

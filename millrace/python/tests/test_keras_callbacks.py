@@ -49,7 +49,10 @@ def test_losses_are_lines_of_a_file(tmp_path):
     model.fit(x, y, epochs=3, initial_epoch=2, verbose=0, callbacks=[more])
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [row["epoch"] for row in rows] == ["0", "1", "2"] and set(rows[0]) > {"loss", "mae"}
+    assert [row["epoch"] for row in rows] == ["0", "1", "2"] and set(rows[0]) > {
+        "loss",
+        "mean_absolute_error",
+    }
     assert np.allclose([float(row["loss"]) for row in rows[:2]], first.history["loss"])
 
 
@@ -67,7 +70,7 @@ def test_tensorboard_gets_the_graph_and_what_epochs_and_batches_say(tmp_path):
         for value in event.summary.value:
             found.setdefault(value.tag, []).append((event.step, value.simple_value))
     assert [step for step, _ in found["batch_loss"]] == [1, 2, 3, 4]
-    assert [step for step, _ in found["epoch_mae"]] == [0, 1]
+    assert [step for step, _ in found["epoch_mean_absolute_error"]] == [0, 1]
     assert np.allclose([value for _, value in found["epoch_loss"]], history.history["loss"])
     with pytest.raises(NotImplementedError, match="tf.summary"):
         callbacks.TensorBoard(histogram_freq=1)
@@ -141,7 +144,8 @@ def test_sequences_iterators_and_datasets_train_as_arrays_do():
     history = model.fit_generator(
         sequence, epochs=1, verbose=0, workers=4, validation_data=sequence
     )
-    assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
+    measured = ["loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"]
+    assert sorted(history.history) == measured
     with pytest.raises(ValueError, match="steps"):
         model.predict(forever())
     with pytest.raises(ValueError, match="labels and weights itself"):
@@ -181,7 +185,7 @@ def test_callbacks_are_told_of_training_evaluation_and_prediction():
         "samples": 4,
         "verbose": 0,
         "do_validation": True,
-        "metrics": ["loss", "mae", "val_loss", "val_mae"],
+        "metrics": ["loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"],
     }
     told.words.clear()
     model.evaluate(x, y, verbose=0, callbacks=[told])

@@ -1,6 +1,7 @@
 """Callbacks of tf.keras, and data that comes batch by batch: Sequences, iterators, Datasets."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -212,3 +213,43 @@ def test_a_model_is_saved_after_epochs_or_samples(tmp_path):
         assert sorted(found) == names, options
     with pytest.raises(ValueError, match="save_freq"):
         callbacks.ModelCheckpoint("x", save_freq="day")
+
+
+def test_what_is_printed_is_what_tensorflow_1_prints(tmp_path, capsys):
+    def printed(text=None):
+        found = (capsys.readouterr().out if text is None else text).replace("\b", "")
+        # The last of what a line said, without times and rates.
+        lines = [line.rpartition("\r")[2].rstrip() for line in found.split("\n")]
+        return [re.sub(r" - \d+s( \d+[mu]?s/)?", " - ", line) for line in lines]
+
+    model, x, y = compiled(0.0), values(70, 3), values(70, 1)
+    loss, error = model.evaluate(x, y, verbose=0)
+    numbers = f"loss: {loss:.4f} - mean_absolute_error: {error:.4f}"
+    model.fit(x, y, epochs=2, batch_size=35, validation_data=(x, y))
+    told = f"70/70 [{'=' * 30}] - sample - {numbers} - val_loss: {loss:.4f}"
+    told += f" - val_mean_absolute_error: {error:.4f}"
+    start = "Train on 70 samples, validate on 70 samples"
+    assert printed() == [start, "Epoch 1/2", told, "Epoch 2/2", told, ""]
+    model.fit(x, y, batch_size=35, verbose=2)
+    assert printed() == ["Train on 70 samples", f"70/70 -  - {numbers}", ""]
+    steps = f"2/2 [{'=' * 30}] - step - {numbers}"
+    model.fit_generator(iter([(x, y)] * 2), steps_per_epoch=2)
+    assert printed() == [steps, ""]
+    model.evaluate(iter([(x, y)] * 2), steps=2)
+    assert printed() == [steps, ""]
+    twice = tf.data.Dataset.from_tensors((x, y)).repeat(2)
+    model.fit(twice)
+    assert printed() == ["Train on 2 steps", steps, ""]
+    model.fit(twice.filter(lambda *_: True))  # how much there is shows at the end
+    assert printed() == ["Train on None steps", steps, ""]
+    with pytest.raises(ValueError, match="When passing an infinitely repeating dataset"):
+        model.fit(twice.repeat())
+    model.predict(x, verbose=1)
+    assert printed() == [f"70/70 [{'=' * 30}] - sample", ""]
+    keeps = callbacks.ModelCheckpoint(
+        str(tmp_path / "kept"), "loss", verbose=1, save_best_only=True, save_weights_only=True
+    )
+    model.fit(x, y, batch_size=70, epochs=2, callbacks=[keeps])
+    found = printed()
+    said = f"Epoch 00001: loss improved from inf to {loss:.5f}, saving model to {tmp_path / 'kept'}"
+    assert said in found and f"Epoch 00002: loss did not improve from {loss:.5f}" in found

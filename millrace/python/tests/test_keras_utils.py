@@ -22,12 +22,13 @@ from millrace._keras.progress import Progbar
 keras, layers, utils = tf.keras, tf.keras.layers, tf.keras.utils
 
 
-def test_a_file_is_fetched_once_and_checked(tmp_path):
+def test_a_file_is_fetched_once_and_checked(tmp_path, capsys):
     origin = tmp_path / "origin"
     origin.write_bytes(b"words")
     url, digest = origin.as_uri(), hashlib.sha256(b"words").hexdigest()
     path = utils.get_file("kept", url, file_hash=digest, cache_dir=tmp_path / "cache")
     assert path == str(tmp_path / "cache" / "datasets" / "kept")
+    assert capsys.readouterr().out == f"Downloading data from {url}\n"
     origin.write_bytes(b"others")
     assert open(utils.get_file("kept", url, cache_dir=tmp_path / "cache"), "rb").read() == b"words"
     (tmp_path / "cache" / "datasets" / "kept").write_bytes(b"torn")

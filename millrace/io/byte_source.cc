@@ -11,40 +11,62 @@ namespace {
 
 constexpr size_t kPieceBytes = 256 << 10;
 
-class FileSource final : public ByteSource {
+// Bytes that come in large pieces and are taken in small ones.
+class InPieces : public ByteSource {
  public:
-  explicit FileSource(std::unique_ptr<ReadableFile> file) : file_(std::move(file)) {}
-
-  Result<size_t> read(std::span<char> into) override {
+  Result<size_t> read(std::span<char> into) final {
     size_t filled = 0;
     while (filled < into.size()) {
-      if (at_ == piece_.size()) {
-        MR_ASSIGN(const bool has_more, refill());
-        if (!has_more) break;
-      }
-      const size_t some = std::min(into.size() - filled, piece_.size() - at_);
-      std::memcpy(into.data() + filled, piece_.data() + at_, some);
+      if (at_ == end_ && !refill()) break;
+      const size_t some = std::min(into.size() - filled, end_ - at_);
+      std::memcpy(into.data() + filled, piece_.get() + at_, some);
       at_ += some;
       filled += some;
     }
+    if (filled < into.size() && !failed_.ok()) return failed_;
     return filled;
   }
 
+ protected:
+  // What came, and the error that came behind it.
+  struct Filled {
+    size_t count = 0;
+    Status then;
+  };
+  // Fewer bytes than there is room for only at the end, or before an error.
+  virtual Filled fill(std::span<char> piece) = 0;
+
  private:
-  Result<bool> refill() {
-    piece_.resize(kPieceBytes);
-    at_ = piece_.size();  // nothing is left, also if the disk fails
-    MR_ASSIGN(const size_t some, file_->read(offset_, piece_));
-    piece_.resize(some);
-    offset_ += some;
+  // False if nothing comes any more.
+  bool refill() {
+    if (!failed_.ok()) return false;
+    if (piece_ == nullptr) piece_ = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+    Filled filled = fill({piece_.get(), kPieceBytes});
     at_ = 0;
-    return some > 0;
+    end_ = filled.count;
+    failed_ = std::move(filled.then);
+    return end_ > 0;
   }
 
+  std::unique_ptr<char[]> piece_;
+  size_t at_ = 0, end_ = 0;  // what of it was taken, and where it ends
+  Status failed_;            // behind its end
+};
+
+class FileSource final : public InPieces {
+ public:
+  explicit FileSource(std::unique_ptr<ReadableFile> file) : file_(std::move(file)) {}
+
+  Filled fill(std::span<char> piece) override {
+    Result<size_t> some = file_->read(offset_, piece);
+    if (!some.ok()) return {0, std::move(some).status()};
+    offset_ += *some;
+    return {*some, {}};
+  }
+
+ private:
   const std::unique_ptr<ReadableFile> file_;
-  std::string piece_;    // read, not all taken
-  size_t at_ = 0;        // what of it was taken
-  uint64_t offset_ = 0;  // where in the file it ends
+  uint64_t offset_ = 0;  // where in the file the piece ends
 };
 
 // What zlib calls damaged data, and programs know.
@@ -65,8 +87,9 @@ std::string_view told(int outcome) {
   }
 }
 
-// By ISA-L: records came about twice as quickly as by zlib (bench/versus, B24).
-class UnpackedSource final : public ByteSource {
+// By ISA-L: records came about twice as quickly as by zlib (bench/versus, B24). In large pieces,
+// since it computes what finds little room twice.
+class UnpackedSource final : public InPieces {
  public:
   UnpackedSource(std::unique_ptr<ReadableFile> file, Packing packing, CutOff cut_off)
       : packed_(std::move(file)), packing_(packing), cut_off_(cut_off) {
@@ -74,57 +97,60 @@ class UnpackedSource final : public ByteSource {
     stream_->crc_flag = packing == Packing::gzip ? ISAL_GZIP : ISAL_ZLIB;
   }
 
-  Result<size_t> read(std::span<char> into) override {
+  Filled fill(std::span<char> piece) override {
     size_t filled = 0;
-    while (filled < into.size() && !has_ended_) {
-      // The stream may hold more than it had room for, though all of the piece is taken.
-      MR_ASSIGN(const size_t some, unpack(into.subspan(filled)));
-      filled += some;
-      if (some > 0 || stream_->avail_in > 0) continue;
-      MR_ASSIGN(const bool has_more, refill());
-      if (!has_more) break;
+    while (filled < piece.size() && !has_ended_) {
+      // The stream may hold more than it had room for, though all that was packed is taken.
+      Filled some = unpack(piece.subspan(filled));
+      filled += some.count;
+      if (!some.then.ok()) return {filled, std::move(some.then)};
+      if (some.count > 0 || stream_->avail_in > 0) continue;
+      Result<bool> has_more = take_more();
+      if (!has_more.ok()) return {filled, std::move(has_more).status()};
+      if (!*has_more) break;
     }
-    return filled;
+    return {filled, {}};
   }
 
  private:
   // False at the end of the file, which may come only between streams.
-  Result<bool> refill() {
-    piece_.resize(kPieceBytes);
-    MR_ASSIGN(const size_t some, packed_.read(piece_));
-    stream_->next_in = reinterpret_cast<uint8_t*>(piece_.data());
+  Result<bool> take_more() {
+    taken_.resize(kPieceBytes);
+    MR_ASSIGN(const size_t some, packed_.read(taken_));
+    stream_->next_in = reinterpret_cast<uint8_t*>(taken_.data());
     stream_->avail_in = static_cast<uint32_t>(some);
     if (some == 0 && is_inside_ && cut_off_ == CutOff::refused)
       return error(Code::data_loss, "the compressed file ends too early: it was cut off");
     return some > 0;
   }
 
-  Result<size_t> unpack(std::span<char> into) {
-    const size_t room = std::min(into.size(), kPieceBytes);
+  Filled unpack(std::span<char> into) {
     const uint32_t before = stream_->avail_in;
     if (before > 0) is_inside_ = true;
-    if (!is_inside_) return 0U;
+    if (!is_inside_) return {};
     stream_->next_out = reinterpret_cast<uint8_t*>(into.data());
-    stream_->avail_out = static_cast<uint32_t>(room);
+    stream_->avail_out = static_cast<uint32_t>(into.size());
     const int outcome = isal_inflate(stream_.get());
-    const size_t some = room - stream_->avail_out;
+    const size_t some = into.size() - stream_->avail_out;
     const bool is_done = stream_->block_state == ISAL_BLOCK_FINISH;
     const bool is_stuck = before > 0 && stream_->avail_in == before && some == 0 && !is_done;
-    if (outcome < 0 || outcome == ISAL_NEED_DICT || is_stuck)
-      return error(Code::data_loss, "inflate() failed with error ", kDamaged, ": ", told(outcome));
+    if (outcome < 0 || outcome == ISAL_NEED_DICT || is_stuck) {
+      return {some, error(Code::data_loss, "inflate() failed with error ", kDamaged, ": ",
+                          told(outcome))};
+    }
     if (is_done) {
       is_inside_ = false;
       has_ended_ = packing_ == Packing::zlib;
       isal_inflate_reset(stream_.get());
     }
-    return some;
+    return {some, {}};
   }
 
   FileSource packed_;
   const Packing packing_;
   const CutOff cut_off_;
   const std::unique_ptr<inflate_state> stream_ = std::make_unique<inflate_state>();
-  std::string piece_;       // what the stream takes from
+  std::string taken_;       // what the stream takes from
   bool is_inside_ = false;  // of a stream that has begun and not ended
   bool has_ended_ = false;
 };

@@ -124,6 +124,16 @@ TEST_CASE("what does not unpack, or is cut off while packed, is data loss") {
     CHECK(told(reader_of(whole.substr(0, size), Packing::gzip)).ends_with("it was cut off"));
 }
 
+TEST_CASE("records before the place where a packed file is damaged are read") {
+  const std::string whole = packed(two(), Packing::gzip);
+  std::string wrong_sum = whole;
+  wrong_sum[whole.size() - 8] = static_cast<char>(wrong_sum[whole.size() - 8] ^ 1);
+  const std::string damaged = "inflate() failed with error -3: incorrect data check";
+  CHECK(told(reader_of(wrong_sum, Packing::gzip)) == "one|second|" + damaged);
+  // So are those that unpack together with what is damaged.
+  CHECK(told(reader_of(whole + wrong_sum, Packing::gzip)) == "one|second|one|second|" + damaged);
+}
+
 TEST_CASE("every changed byte behind the head of a packed file is found") {
   const std::string whole = packed(two(), Packing::gzip);
   for (size_t at = 10; at < whole.size(); ++at) {

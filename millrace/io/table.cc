@@ -1,5 +1,6 @@
 #include "millrace/io/table.h"
 
+#include <leveldb/cache.h>
 #include <leveldb/env.h>
 #include <leveldb/iterator.h>
 #include <leveldb/options.h>
@@ -32,12 +33,18 @@ Status guarded(const std::string& path, Work work) {
   }
 }
 
-leveldb::ReadOptions read_options() {
+enum class Kept : uint8_t { no, yes };  // whether blocks that were read are kept
+
+leveldb::ReadOptions read_options(Kept kept) {
   leveldb::ReadOptions options;
   options.verify_checksums = true;
-  options.fill_cache = false;
+  options.fill_cache = kept == Kept::yes;
   return options;
 }
+
+// Bytes of blocks that are kept, so that who looks for one key after the other does not read and
+// check a block for each. It is cut into 16 parts, each of which holds a block or two.
+constexpr size_t kCacheBytes = 8 << 20;
 
 }  // namespace
 
@@ -121,9 +128,10 @@ Status TableWriter::finish() {
 
 struct Table::Parts {
   std::string path;
+  std::unique_ptr<leveldb::Cache> cache{leveldb::NewLRUCache(kCacheBytes)};
   leveldb::Options options;
   std::unique_ptr<table_files::TableSource> source;
-  std::unique_ptr<leveldb::Table> table;  // reads from the source
+  std::unique_ptr<leveldb::Table> table;  // reads from the source, through the cache
 };
 
 Table::Table(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -135,6 +143,7 @@ Result<std::unique_ptr<Table>> Table::open(std::unique_ptr<ReadableFile> file,
   auto parts = std::make_unique<Parts>();
   parts->path = path;
   parts->options.paranoid_checks = true;
+  parts->options.block_cache = parts->cache.get();
   parts->source = std::make_unique<table_files::TableSource>(std::move(file), size);
   MR_TRY(guarded(path, [&] {
     leveldb::Table* opened = nullptr;
@@ -149,7 +158,8 @@ Result<std::unique_ptr<Table>> Table::open(std::unique_ptr<ReadableFile> file,
 Result<std::optional<std::string>> Table::find(std::string_view key) const {
   std::optional<std::string> found;
   MR_TRY(guarded(parts_->path, [&] {
-    const std::unique_ptr<leveldb::Iterator> at(parts_->table->NewIterator(read_options()));
+    const std::unique_ptr<leveldb::Iterator> at(
+        parts_->table->NewIterator(read_options(Kept::yes)));
     at->Seek(slice(key));
     if (at->Valid() && view(at->key()) == key) found = std::string(view(at->value()));
     return at->status();
@@ -161,7 +171,7 @@ Status Table::each(
     const std::function<Status(std::string_view key, std::string_view value)>& see) const {
   Status seen;
   MR_TRY(guarded(parts_->path, [&] {
-    const std::unique_ptr<leveldb::Iterator> at(parts_->table->NewIterator(read_options()));
+    const std::unique_ptr<leveldb::Iterator> at(parts_->table->NewIterator(read_options(Kept::no)));
     for (at->SeekToFirst(); at->Valid() && seen.ok(); at->Next())
       seen = see(view(at->key()), view(at->value()));
     return at->status();

@@ -46,7 +46,7 @@ Status check_dense(const DenseColumn& column) {
                  ", but its dense_shape is ", shape.to_string());
 }
 
-std::string at(std::string_view name, std::string_view key, size_t index) {
+std::string at_feature(std::string_view name, std::string_view key, size_t index) {
   return str_cat("Name: ", name.empty() ? "<unknown>" : name, ", Key: ", key, ", Index: ", index,
                  ".  ");
 }
@@ -54,6 +54,20 @@ std::string at(std::string_view name, std::string_view key, size_t index) {
 // The list of a Feature that holds such values.
 std::string_view kind_of(DType dtype) {
   return dtype == DType::string ? "bytes" : dtype_name(dtype);
+}
+
+template <class Column>
+Status mistyped(const Column& column, const Feature& feature, std::string_view name, size_t index) {
+  return invalid(at_feature(name, column.key, index),
+                 "Data types don't match. Data type: ", dtype_name(feature.dtype),
+                 " but expected type: ", dtype_name(column.dtype));
+}
+
+template <class Text>
+size_t bytes_of(std::span<const Text> texts) {
+  size_t bytes = 0;
+  for (const Text& text : texts) bytes += text.size();
+  return bytes;
 }
 
 std::string could_not_parse(size_t index) {
@@ -150,15 +164,32 @@ Result<ExampleParser> ExampleParser::create(std::vector<DenseColumn> dense,
   return parser;
 }
 
+Result<ExampleParser::Fixed> ExampleParser::fixed(std::optional<size_t> count, size_t bytes) const {
+  Fixed made(dense_.size());
+  const size_t examples = count.value_or(1);
+  for (size_t i = 0; i < dense_.size(); ++i) {
+    const DenseColumn& column = dense_[i];
+    if (column.is_variable()) continue;
+    Shape::Dims dims(column.shape.dims().begin(), column.shape.dims().end());
+    if (count) dims.insert(dims.begin(), static_cast<int64_t>(examples));
+    MR_ASSIGN(const Shape shape, Shape::create(dims));
+    // Each element has a byte at least: where there are fewer, an example lacks some. Nothing is
+    // allocated then, and that one is told of.
+    const bool has_fallback = column.fallback.has_value() && column.fallback.num_elements() > 0;
+    if (!has_fallback && static_cast<uint64_t>(shape.num_elements()) > bytes) continue;
+    MR_ASSIGN(made[i], Tensor::allocate(column.dtype, shape));
+  }
+  return made;
+}
+
 Result<ParsedExamples> ExampleParser::parse(KernelContext& context,
                                             std::span<const std::string> serialized,
                                             std::span<const std::string> names) const {
-  size_t bytes = 0;
-  for (const std::string& each : serialized) bytes += each.size();
-  const size_t count = serialized.size();
+  const size_t bytes = bytes_of(serialized), count = serialized.size();
   const auto cost = static_cast<int64_t>(kStepsPerByte * bytes / std::max<size_t>(count, 1));
   const auto pieces =
       static_cast<size_t>(pieces_of_range(static_cast<int64_t>(count), std::max<int64_t>(cost, 1)));
+  MR_ASSIGN(Fixed targets, fixed(count, bytes));
   std::vector<Build> builds(pieces);
   std::vector<Status> errors(pieces);
   const Status shared =
@@ -166,30 +197,31 @@ Result<ParsedExamples> ExampleParser::parse(KernelContext& context,
         const auto piece = static_cast<size_t>(index);
         builds[piece] = begin();
         errors[piece] = add_examples(serialized, names, count * piece / pieces,
-                                     count * (piece + 1) / pieces, probe, builds[piece]);
+                                     count * (piece + 1) / pieces, probe, targets, builds[piece]);
         return errors[piece];
       });
   for (Status& error : errors) MR_TRY(std::move(error));
   MR_TRY(shared);
   for (size_t piece = 1; piece < pieces; ++piece) append(builds[0], std::move(builds[piece]));
-  return finish(std::move(builds[0]), true);
+  return finish(std::move(builds[0]), std::move(targets), true);
 }
 
 Result<ParsedExamples> ExampleParser::parse(std::span<const std::string> serialized,
                                             CancelProbe& probe) const {
+  MR_ASSIGN(Fixed targets, fixed(serialized.size(), bytes_of(serialized)));
   Build build = begin();
-  MR_TRY(add_examples(serialized, {}, 0, serialized.size(), probe, build));
-  return finish(std::move(build), true);
+  MR_TRY(add_examples(serialized, {}, 0, serialized.size(), probe, targets, build));
+  return finish(std::move(build), std::move(targets), true);
 }
 
 Status ExampleParser::add_examples(std::span<const std::string> serialized,
                                    std::span<const std::string> names, size_t from, size_t to,
-                                   CancelProbe& probe, Build& build) const {
+                                   CancelProbe& probe, Fixed& fixed, Build& build) const {
   for (size_t i = from; i < to; ++i) {
-    const Where where{names.empty() ? std::string() : names[i], i};
+    const Where where{names.empty() ? std::string_view() : names[i], i};
     const auto features = messages_in(serialized[i], 1);
     if (!features.ok()) return features.status().with(could_not_parse(i));
-    MR_TRY(add(*features, where, build));
+    MR_TRY(add(*features, where, fixed, build));
     if (!probe.go_on(work_of(serialized[i].size()))) return probe.status();
   }
   return {};
@@ -204,10 +236,11 @@ Result<ParsedExamples> ExampleParser::parse_one(const std::string& serialized,
 Result<ParsedExamples> ExampleParser::parse_features(std::span<const std::string_view> features,
                                                      std::string_view name,
                                                      CancelProbe& probe) const {
+  MR_ASSIGN(Fixed targets, fixed(std::nullopt, bytes_of(features)));
   Build build = begin();
-  MR_TRY(add(features, {std::string(name), 0}, build));
+  MR_TRY(add(features, {name, 0}, targets, build));
   if (!probe.go_on(1)) return probe.status();
-  return finish(std::move(build), false);
+  return finish(std::move(build), std::move(targets), false);
 }
 
 ExampleParser::Build ExampleParser::begin() const {
@@ -215,6 +248,7 @@ ExampleParser::Build ExampleParser::begin() const {
   for (const DenseColumn& column : dense_) build.dense.push_back({FeatureValues(column.dtype), {}});
   for (const ListColumn& column : lists_)
     build.lists.push_back({FeatureValues(column.dtype), {}, 0});
+  build.found.resize(dense_.size() + lists_.size());
   return build;
 }
 
@@ -234,8 +268,9 @@ void ExampleParser::append(Build& build, Build&& more) {
 }
 
 Status ExampleParser::add(std::span<const std::string_view> features, const Where& where,
-                          Build& build) const {
-  std::vector<std::optional<Feature>> found(dense_.size() + lists_.size());
+                          Fixed& fixed, Build& build) const {
+  std::vector<std::optional<Feature>>& found = build.found;
+  std::ranges::fill(found, std::nullopt);
   for (const std::string_view map : features) {
     const Status read =
         each_entry(map, [&](std::string_view key, std::string_view value) -> Status {
@@ -247,56 +282,53 @@ Status ExampleParser::add(std::span<const std::string_view> features, const Wher
         });
     if (!read.ok()) return read.with(could_not_parse(where.index));
   }
-  for (size_t i = 0; i < dense_.size(); ++i)
-    MR_TRY(add_dense(dense_[i], found[i], where, build.dense[i]));
+  for (size_t i = 0; i < dense_.size(); ++i) {
+    MR_TRY(dense_[i].is_variable() ? add_variable(dense_[i], found[i], where, build.dense[i])
+                                   : add_fixed(dense_[i], found[i], where, fixed[i]));
+  }
   for (size_t i = 0; i < lists_.size(); ++i)
     MR_TRY(add_list(lists_[i], found[dense_.size() + i], where, build.lists[i]));
   return {};
 }
 
-Status ExampleParser::add_dense(const DenseColumn& column, const std::optional<Feature>& feature,
-                                const Where& where, DenseBuild& build) const {
+Status ExampleParser::add_fixed(const DenseColumn& column, const std::optional<Feature>& feature,
+                                const Where& where, Tensor& target) const {
+  const auto stride = static_cast<size_t>(column.stride());
+  const size_t at = stride * where.index;
   if (!feature || feature->dtype == DType::invalid) {
-    if (column.is_variable()) {
-      build.counts.push_back(0);
+    if (column.fallback.has_value() && column.fallback.num_elements() > 0) {
+      copy_into(column.fallback, target, at);
       return {};
     }
-    if (!column.fallback.has_value() || column.fallback.num_elements() == 0) {
-      if (column.stride() == 0 && column.fallback.has_value()) {
-        build.counts.push_back(0);
-        return {};
-      }
-      return invalid("Name: ", where.name.empty() ? "<unknown>" : where.name,
-                     ", Feature: ", column.key, " (data type: ", dtype_name(column.dtype),
-                     ") is required but could not be found.");
-    }
-    build.values.append_all(column.fallback);
-    build.counts.push_back(static_cast<size_t>(column.stride()));
+    if (stride == 0 && column.fallback.has_value()) return {};
+    return invalid("Name: ", where.name.empty() ? "<unknown>" : where.name,
+                   ", Feature: ", column.key, " (data type: ", dtype_name(column.dtype),
+                   ") is required but could not be found.");
+  }
+  if (feature->dtype != column.dtype) return mistyped(column, *feature, where.name, where.index);
+  MR_ASSIGN(const size_t count, feature->write_to(target, at, target.has_value() ? stride : 0));
+  if (count == stride) return {};
+  return invalid(at_feature(where.name, column.key, where.index),
+                 count > stride ? "Can't parse serialized Example: " : "", "Number of ",
+                 kind_of(column.dtype), " values != expected.  values size: ", count,
+                 " but output shape: ", column.shape.to_string());
+}
+
+Status ExampleParser::add_variable(const DenseColumn& column, const std::optional<Feature>& feature,
+                                   const Where& where, DenseBuild& build) const {
+  if (!feature || feature->dtype == DType::invalid) {
+    build.counts.push_back(0);
     return {};
   }
-  if (feature->dtype != column.dtype) {
-    return invalid(at(where.name, column.key, where.index),
-                   "Data types don't match. Data type: ", dtype_name(feature->dtype),
-                   " but expected type: ", dtype_name(column.dtype));
-  }
+  if (feature->dtype != column.dtype) return mistyped(column, *feature, where.name, where.index);
   MR_ASSIGN(const size_t count, feature->append_to(build.values));
   const auto stride = static_cast<size_t>(column.stride());
-  const bool fits =
-      column.is_variable() ? (stride == 0 ? count == 0 : count % stride == 0) : count == stride;
-  if (!fits && column.is_variable()) {
-    return invalid(at(where.name, column.key, where.index), "Number of ", kind_of(column.dtype),
-                   " values is not a multiple of stride length. Saw ", count,
-                   " values but output shape is: ", column.shape.to_string(), " (under key ",
-                   column.key, ": ", count, ", which should be divisible by ", stride, ")");
-  }
-  if (!fits) {
-    return invalid(at(where.name, column.key, where.index),
-                   count > stride ? "Can't parse serialized Example: " : "", "Number of ",
-                   kind_of(column.dtype), " values != expected.  values size: ", count,
-                   " but output shape: ", column.shape.to_string());
-  }
   build.counts.push_back(count);
-  return {};
+  if (stride == 0 ? count == 0 : count % stride == 0) return {};
+  return invalid(at_feature(where.name, column.key, where.index), "Number of ",
+                 kind_of(column.dtype), " values is not a multiple of stride length. Saw ", count,
+                 " values but output shape is: ", column.shape.to_string(), " (under key ",
+                 column.key, ": ", count, ", which should be divisible by ", stride, ")");
 }
 
 Status ExampleParser::add_list(const ListColumn& column, const std::optional<Feature>& feature,
@@ -304,9 +336,7 @@ Status ExampleParser::add_list(const ListColumn& column, const std::optional<Fea
   size_t count = 0;
   if (feature && feature->dtype != DType::invalid) {
     if (feature->dtype != column.dtype) {
-      return invalid(at(where.name, column.key, where.index), "Data types don't match. ",
-                     "Data type: ", dtype_name(feature->dtype),
-                     " but expected type: ", dtype_name(column.dtype));
+      return mistyped(column, *feature, where.name, where.index);
     }
     MR_ASSIGN(count, feature->append_to(build.values));
   }
@@ -315,15 +345,11 @@ Status ExampleParser::add_list(const ListColumn& column, const std::optional<Fea
   return {};
 }
 
-Result<Tensor> ExampleParser::finish(const DenseColumn& column, const DenseBuild& build,
+Result<Tensor> ExampleParser::padded(const DenseColumn& column, const DenseBuild& build,
                                      bool has_batch) const {
   Shape::Dims dims;
   if (has_batch) dims.push_back(static_cast<int64_t>(build.counts.size()));
   dims.insert(dims.end(), column.shape.dims().begin(), column.shape.dims().end());
-  if (!column.is_variable()) {
-    MR_ASSIGN(const Shape shape, Shape::create(dims));
-    return build.values.tensor(shape);
-  }
   const size_t longest =
       build.counts.empty() ? 0 : *std::max_element(build.counts.begin(), build.counts.end());
   const auto stride = static_cast<size_t>(column.stride());
@@ -340,11 +366,12 @@ Result<Tensor> ExampleParser::finish(const DenseColumn& column, const DenseBuild
   return padded;
 }
 
-Result<ParsedExamples> ExampleParser::finish(Build build, bool has_batch) const {
+Result<ParsedExamples> ExampleParser::finish(Build build, Fixed fixed, bool has_batch) const {
   ParsedExamples parsed;
+  parsed.dense = std::move(fixed);
   for (size_t i = 0; i < dense_.size(); ++i) {
-    MR_ASSIGN(Tensor tensor, finish(dense_[i], build.dense[i], has_batch));
-    parsed.dense.push_back(std::move(tensor));
+    if (!dense_[i].is_variable()) continue;
+    MR_ASSIGN(parsed.dense[i], padded(dense_[i], build.dense[i], has_batch));
   }
   parsed.lists = std::move(build.lists);
   return parsed;

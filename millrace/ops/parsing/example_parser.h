@@ -93,6 +93,10 @@ class ExampleParser {
                                         std::string_view name, CancelProbe& probe) const;
 
  private:
+  // What becomes of the dense columns, an element each: of those of one shape the tensor, into
+  // which examples are written; of others none.
+  using Fixed = std::vector<Tensor>;
+  // A dense column that varies.
   struct DenseBuild {
     FeatureValues values;
     std::vector<size_t> counts;  // elements of each example
@@ -100,24 +104,30 @@ class ExampleParser {
   struct Build {
     std::vector<DenseBuild> dense;
     std::vector<ParsedList> lists;
+    std::vector<std::optional<Feature>> found;  // in the example that is being read
   };
   struct Where {
-    std::string name;
+    std::string_view name;
     size_t index;
   };
 
+  // For that many examples of so many bytes in all; without a number, for one that is no batch.
+  Result<Fixed> fixed(std::optional<size_t> count, size_t bytes) const;
   Build begin() const;
   // Of the examples [from, to).
   Status add_examples(std::span<const std::string> serialized, std::span<const std::string> names,
-                      size_t from, size_t to, CancelProbe& probe, Build& build) const;
+                      size_t from, size_t to, CancelProbe& probe, Fixed& fixed, Build& build) const;
   static void append(Build& build, Build&& more);
-  Status add(std::span<const std::string_view> features, const Where& where, Build& build) const;
-  Status add_dense(const DenseColumn& column, const std::optional<Feature>& feature,
-                   const Where& where, DenseBuild& build) const;
+  Status add(std::span<const std::string_view> features, const Where& where, Fixed& fixed,
+             Build& build) const;
+  Status add_fixed(const DenseColumn& column, const std::optional<Feature>& feature,
+                   const Where& where, Tensor& target) const;
+  Status add_variable(const DenseColumn& column, const std::optional<Feature>& feature,
+                      const Where& where, DenseBuild& build) const;
   Status add_list(const ListColumn& column, const std::optional<Feature>& feature,
                   const Where& where, ParsedList& build) const;
-  Result<Tensor> finish(const DenseColumn& column, const DenseBuild& build, bool has_batch) const;
-  Result<ParsedExamples> finish(Build build, bool has_batch) const;
+  Result<Tensor> padded(const DenseColumn& column, const DenseBuild& build, bool has_batch) const;
+  Result<ParsedExamples> finish(Build build, Fixed fixed, bool has_batch) const;
 
   std::vector<DenseColumn> dense_;
   std::vector<ListColumn> lists_;

@@ -10,51 +10,76 @@ namespace {
 
 using wire::WireType;
 
-Result<size_t> append_texts(std::string_view list, std::vector<std::string>& texts) {
-  wire::Reader reader(list);
+// Where elements go: to the end of a vector, or into a place with room for some; what finds none is
+// counted alone.
+template <class T>
+struct Behind {
+  std::vector<T>& values;
+
+  template <class Given>
+  void put(const Given& value) {
+    values.emplace_back(value);
+  }
+  void put_bytes(std::string_view numbers) {
+    const size_t at = values.size();
+    values.resize(at + numbers.size() / sizeof(T));
+    if (!numbers.empty()) std::memcpy(values.data() + at, numbers.data(), numbers.size());
+  }
+};
+template <class T>
+struct Into {
+  std::span<T> room;
   size_t count = 0;
-  for (wire::Field field; reader.next(&field);) {
-    if (!field.is(1, WireType::bytes)) continue;
-    texts.emplace_back(field.bytes);
+
+  template <class Given>
+  void put(const Given& value) {
+    if (count < room.size()) room[count] = T(value);
     ++count;
   }
-  MR_TRY(reader.status());
-  return count;
+  void put_bytes(std::string_view numbers) {
+    const size_t more = numbers.size() / sizeof(T);
+    const size_t fitting = count < room.size() ? std::min(more, room.size() - count) : 0;
+    if (fitting > 0) std::memcpy(room.data() + count, numbers.data(), fitting * sizeof(T));
+    count += more;
+  }
+};
+
+template <class Sink>
+Status read_texts(std::string_view list, Sink& sink) {
+  wire::Reader reader(list);
+  for (wire::Field field; reader.next(&field);)
+    if (field.is(1, WireType::bytes)) sink.put(field.bytes);
+  return reader.status();
 }
 
-Result<size_t> append_reals(std::string_view list, std::vector<float>& reals) {
+template <class Sink>
+Status read_reals(std::string_view list, Sink& sink) {
   wire::Reader reader(list);
-  const size_t before = reals.size();
   for (wire::Field field; reader.next(&field);) {
-    if (field.is(1, WireType::fixed32)) reals.push_back(field.as_float());
+    if (field.is(1, WireType::fixed32)) sink.put(field.as_float());
     if (!field.is(1, WireType::bytes)) continue;
     if (field.bytes.size() % 4 != 0)
       return reader.malformed(field.bytes, "packed floats of a length that is no multiple of 4");
     static_assert(std::endian::native == std::endian::little);  // as they stand in the message
-    const size_t at = reals.size();
-    reals.resize(at + field.bytes.size() / 4);
-    if (!field.bytes.empty())
-      std::memcpy(reals.data() + at, field.bytes.data(), field.bytes.size());
+    sink.put_bytes(field.bytes);
   }
-  MR_TRY(reader.status());
-  return reals.size() - before;
+  return reader.status();
 }
 
-Result<size_t> append_integers(std::string_view list, std::vector<int64_t>& integers) {
+template <class Sink>
+Status read_integers(std::string_view list, Sink& sink) {
   wire::Reader reader(list);
-  const size_t before = integers.size();
   for (wire::Field field; reader.next(&field);) {
-    if (field.is(1, WireType::varint)) integers.push_back(static_cast<int64_t>(field.value));
+    if (field.is(1, WireType::varint)) sink.put(static_cast<int64_t>(field.value));
     if (!field.is(1, WireType::bytes)) continue;
     wire::Reader packed = reader.inside(field);
     while (!packed.at_end()) {
       uint64_t value = 0;
       if (!packed.next_varint(&value)) return packed.status();
-      integers.push_back(static_cast<int64_t>(value));
+      sink.put(static_cast<int64_t>(value));
     }
   }
-  MR_TRY(reader.status());
-  return integers.size() - before;
+  return reader.status();
 }
 
 template <class T>
@@ -93,12 +118,6 @@ Result<Tensor> FeatureValues::tensor(const Shape& shape) const {
   return tensor_of(texts, shape);
 }
 
-void FeatureValues::append_all(const Tensor& source) {
-  if (dtype == DType::i64) return append(integers, source.flat<int64_t>());
-  if (dtype == DType::f32) return append(reals, source.flat<float>());
-  append(texts, source.flat<std::string>());
-}
-
 void FeatureValues::append_all(FeatureValues&& more) {
   append(integers, std::span<const int64_t>(more.integers));
   append(reals, std::span<const float>(more.reals));
@@ -110,6 +129,16 @@ void FeatureValues::copy_to(size_t begin, size_t count, Tensor& target, size_t a
   if (dtype == DType::i64) return copy(integers, begin, count, target, at);
   if (dtype == DType::f32) return copy(reals, begin, count, target, at);
   copy(texts, begin, count, target, at);
+}
+
+void copy_into(const Tensor& source, Tensor& target, size_t at) {
+  const auto copied = [&]<class T>() {
+    const std::span<const T> from = source.flat<T>();
+    std::ranges::copy(from, target.mutable_flat<T>().subspan(at, from.size()).begin());
+  };
+  if (target.dtype() == DType::i64) return copied.operator()<int64_t>();
+  if (target.dtype() == DType::f32) return copied.operator()<float>();
+  copied.operator()<std::string>();
 }
 
 void fill_elements(Tensor& target, size_t at, size_t count, const Tensor& pad) {
@@ -136,14 +165,27 @@ Result<Feature> Feature::read(std::string_view bytes) {
 }
 
 Result<size_t> Feature::append_to(FeatureValues& values) const {
-  size_t count = 0;
+  const size_t before = values.size();
+  Behind<std::string> texts{values.texts};
+  Behind<float> reals{values.reals};
+  Behind<int64_t> integers{values.integers};
   for (const std::string_view list : lists) {
-    MR_ASSIGN(const size_t more, dtype == DType::string ? append_texts(list, values.texts)
-                                 : dtype == DType::f32  ? append_reals(list, values.reals)
-                                                        : append_integers(list, values.integers));
-    count += more;
+    MR_TRY(dtype == DType::string ? read_texts(list, texts)
+           : dtype == DType::f32  ? read_reals(list, reals)
+                                  : read_integers(list, integers));
   }
-  return count;
+  return values.size() - before;
+}
+
+Result<size_t> Feature::write_to(Tensor& target, size_t at, size_t room) const {
+  const auto write = [&]<class T>(auto read) -> Result<size_t> {
+    Into<T> into{room == 0 ? std::span<T>() : target.mutable_flat<T>().subspan(at, room)};
+    for (const std::string_view list : lists) MR_TRY(read(list, into));
+    return into.count;
+  };
+  if (dtype == DType::string) return write.operator()<std::string>(read_texts<Into<std::string>>);
+  if (dtype == DType::f32) return write.operator()<float>(read_reals<Into<float>>);
+  return write.operator()<int64_t>(read_integers<Into<int64_t>>);
 }
 
 Result<absl::InlinedVector<std::string_view, 1>> messages_in(std::string_view bytes,

@@ -30,8 +30,7 @@ struct FeatureValues {
   size_t size() const;
   // A tensor of them. Requires as many elements as the shape has.
   Result<Tensor> tensor(const Shape& shape) const;
-  void append_all(const Tensor& source);  // of the same type
-  void append_all(FeatureValues&& more);  // likewise
+  void append_all(FeatureValues&& more);  // of the same type
   // Elements [begin, begin + count) into `target`, a tensor of the same type, from element `at` on.
   void copy_to(size_t begin, size_t count, Tensor& target, size_t at) const;
 
@@ -40,6 +39,9 @@ struct FeatureValues {
   std::vector<float> reals;
   std::vector<std::string> texts;
 };
+
+// Copies all of `source` into `target`, of the same type, from element `at` on.
+void copy_into(const Tensor& source, Tensor& target, size_t at);
 
 // Fills `count` elements from element `at` on with the only one of `pad`; with zeros or "" if `pad`
 // has none.
@@ -53,6 +55,9 @@ struct Feature {
   static Result<Feature> read(std::string_view bytes);
   // Appends the elements to `values`, of the same type. Gives how many there were.
   Result<size_t> append_to(FeatureValues& values) const;
+  // Puts the first `room` elements into `target`, a tensor of the same type, from element `at` on.
+  // Gives how many there were.
+  Result<size_t> write_to(Tensor& target, size_t at, size_t room) const;
 };
 
 // visit(key, bytes of the value) for each entry of a map of Features or FeatureLists. What comes

@@ -325,6 +325,28 @@ def test_digits_may_be_faked():
     assert labels == [[1] + [0] * 9] * 2
 
 
+def test_keras_fetches_digits_that_are_not_there(tmp_path, monkeypatch):
+    from millrace._samples import mnist
+
+    held = tmp_path / "held.npz"
+    parts = {f"{part}_{kind}": np.arange(2) for part in ("x", "y") for kind in ("train", "test")}
+    np.savez(held, **parts)
+    asked = []
+
+    def fetched(name, origin, file_hash):
+        asked.append((name, origin.rpartition("/")[2], len(file_hash)))
+        return str(held)
+
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setattr(mnist, "get_file", fetched)
+    (x, _), (_, y) = tf.keras.datasets.mnist.load_data()
+    assert x.tolist() == y.tolist() == [0, 1] and asked == [("mnist.npz", "mnist.npz", 64)]
+    (tmp_path / "datasets").mkdir()
+    held.rename(tmp_path / "datasets" / "mnist.npz")
+    tf.keras.datasets.mnist.load_data()
+    assert len(asked) == 1
+
+
 def test_digits_that_are_not_there_are_not_downloaded(tmp_path):
     from millrace.examples.tutorials.mnist import input_data
 

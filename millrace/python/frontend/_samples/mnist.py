@@ -1,4 +1,4 @@
-"""MNIST, handwritten digits, read from files that are there: nothing is downloaded."""
+"""MNIST, handwritten digits, read from files; only Keras's one file is fetched if it is not there."""
 
 import collections
 import gzip
@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from millrace._ops.random_values import get_seed
+from millrace._samples.downloads import get_file, keras_folder
 from millrace._values import dtypes, errors
 
 _TRAIN = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
@@ -15,6 +16,9 @@ _TEST = ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz")
 
 _NUM_FAKES = 10000
 _PIXELS = 784
+
+_ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
+_DIGEST = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
 
 Datasets = collections.namedtuple("Datasets", "train validation test")
 
@@ -221,17 +225,20 @@ def read_data_sets(
 
 
 def load_data(path="mnist.npz"):
-    """((pictures, digits) to train with, those to test with), from ~/.keras/datasets or a path.
+    """((pictures, digits) to train with, those to test with).
+
+    Args:
+      path: an absolute path, or a name in ~/.keras/datasets, where it is fetched if it is not there.
 
     Raises:
-      errors.NotFoundError: if there is no such file: nothing is downloaded.
+      errors.NotFoundError: if there is no such file at an absolute path: then nothing is downloaded.
     """
-    at = path
-    if not os.path.isabs(path):
-        at = os.path.join(os.path.expanduser("~"), ".keras", "datasets", path)
+    at = os.path.join(keras_folder(), "datasets", path)
     if not os.path.exists(at):
-        raise errors.NotFoundError(
-            None, None, f"there is no '{at}': nothing is downloaded here, put mnist.npz there"
-        )
+        if os.path.isabs(path):
+            raise errors.NotFoundError(
+                None, None, f"there is no '{at}': nothing is downloaded here, put mnist.npz there"
+            )
+        at = get_file(path, _ORIGIN, file_hash=_DIGEST)
     with np.load(at) as held:
         return (held["x_train"], held["y_train"]), (held["x_test"], held["y_test"])

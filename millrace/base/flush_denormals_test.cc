@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 // Computed where it is called, whatever the compiler knows.
-float half(float number) {
+float halved(float number) {
   volatile float operand = number;
   return operand * 0.5f;
 }
@@ -19,30 +19,30 @@ float half(float number) {
 constexpr float kSmall = 1.5e-38f;  // its half is a denormal
 
 TEST_CASE("small numbers are zero on this thread alone, and while it is asked for") {
-  CHECK(half(kSmall) > 0);
+  CHECK(halved(kSmall) > 0);
   {
     const FlushDenormals flush;
-    CHECK(half(kSmall) == 0);
+    CHECK(halved(kSmall) == 0);
     float other = 0;
     std::thread([&other] {
       const FlushDenormals inner;
-      other = half(1);
+      other = halved(1);
     }).join();
     CHECK(other == 0.5f);
     {
       const FlushDenormals again;
-      CHECK(half(kSmall) == 0);
+      CHECK(halved(kSmall) == 0);
     }
-    CHECK(half(kSmall) == 0);
+    CHECK(halved(kSmall) == 0);
   }
-  CHECK(half(kSmall) > 0);
+  CHECK(halved(kSmall) > 0);
 }
 
 TEST_CASE("threads of a pool work so") {
   std::optional<float> found;
   {
     ThreadPool pool(1);
-    pool.post([&found] { found = half(kSmall); });
+    pool.post([&found] { found = halved(kSmall); });
   }
   CHECK(found == 0.0f);
 }

@@ -19,6 +19,7 @@ namespace {
 // Thread-safe.
 class SparseTensorsMap final : public Resource {
  public:
+  static constexpr std::string_view kTypeName = "sparse tensors";
   explicit SparseTensorsMap(std::string name) : name_(std::move(name)) {}
 
   std::string description() const override {

@@ -17,6 +17,7 @@ namespace {
 // kept it: kernels of stateful nodes live as long as their session, and so does it.
 class SessionTensors final : public Resource {
  public:
+  static constexpr std::string_view kTypeName = "session tensors";
   void keep(std::string handle, Tensor tensor, const Kernel* owner) {
     MutexLock lock(mutex_);
     kept_.insert_or_assign(std::move(handle), Kept{std::move(tensor), owner});

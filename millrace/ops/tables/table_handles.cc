@@ -106,6 +106,7 @@ struct TableNode {
 // What ends with the step: a table that only a handle of this step names.
 class TableOfStep final : public Resource {
  public:
+  static constexpr std::string_view kTypeName = "table of a step";
   TableOfStep(ResourceStore& resources, std::string name)
       : resources_(resources), name_(std::move(name)) {}
   ~TableOfStep() override { (void)resources_.remove<Table>("", name_); }

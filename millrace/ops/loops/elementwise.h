@@ -19,6 +19,7 @@
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/narrow.h"
+#include "millrace/ops/loops/plain_powers.h"
 #include "millrace/ops/loops/vector_math.h"
 
 namespace millrace::cpu {
@@ -173,6 +174,13 @@ MR_AVX2 bool binary_loop_avx2(const void* a, int64_t a_step, const void* b, int6
 template <class T, VectorPair kPair>
 bool vector_binary_loop(const void* a, int64_t a_step, const void* b, int64_t b_step, void* out,
                         int64_t n) {
+  if constexpr (kPair == VectorPair::pow) {
+    const T* x = static_cast<const T*>(a);
+    const bool is_one_exponent = a_step == 1 && b_step == 0;
+    if (is_one_exponent && plain_power(x, *static_cast<const T*>(b), static_cast<T*>(out), n)) {
+      return true;
+    }
+  }
   vector_loop(kPair, dtype_of<T>)(a, a_step, b, b_step, out, n);
   return true;
 }

@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/ops/loops/plain_powers.h"
+
 namespace millrace::cpu {
 namespace {
 
@@ -171,6 +173,41 @@ TEST_CASE("powers and angles take one value for all on either side, also in plac
     CHECK(y[0] == 0);
     CHECK(y[5] == doctest::Approx(std::atan(1)));
   }
+}
+
+template <class T>
+void compare_plain_powers() {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<T> x = {T(0), T(-0.0), T(1.5),    T(-2.25),   T(1e-3),
+                            T(7), T(1e9),  kInfinity, -kInfinity, kNaN};
+  const auto n = static_cast<int64_t>(x.size());
+  for (const T exponent : {T(-1), T(-0.5), T(0), T(0.5), T(1), T(2), T(3)}) {
+    std::vector<T> z = x;  // in place
+    REQUIRE(plain_power(z.data(), exponent, z.data(), n));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const T expected = std::pow(x[i], exponent);
+      CAPTURE(x[i]);
+      CAPTURE(exponent);
+      CHECK(std::isnan(z[i]) == std::isnan(expected));
+      if (std::isnan(expected)) continue;
+      CHECK(std::signbit(z[i]) == std::signbit(expected));
+      if (std::isinf(expected)) {
+        CHECK(z[i] == expected);
+      } else {
+        CHECK(z[i] == doctest::Approx(expected).epsilon(8 * std::numeric_limits<T>::epsilon()));
+      }
+    }
+  }
+  std::vector<T> z = x;
+  CHECK(!plain_power(x.data(), T(1.7), z.data(), n));
+  CHECK(z[2] == x[2]);
+}
+
+TEST_CASE("powers that need no logarithm give what the power function gives") {
+  if (instructions() == Instructions::plain) return;
+  compare_plain_powers<float>();
+  compare_plain_powers<double>();
 }
 
 TEST_CASE("one value for all keeps the sign of a zero") {

@@ -42,6 +42,14 @@ def test_what_was_saved_is_served_by_its_signature(folder, session):
     assert tf.saved_model.signature_def_utils.is_valid_signature(signature)
 
 
+def test_the_name_of_a_folder_may_be_bytes(folder, session):
+    as_bytes = folder.encode()
+    save(as_bytes)
+    assert tf.saved_model.maybe_saved_model_directory(as_bytes)
+    tf.saved_model.loader.load(session, ["serve"], as_bytes)
+    assert session.run("y:0", {"x:0": [[1.0, 1.0]]}).tolist() == [[7.5]]
+
+
 def test_a_folder_that_is_moved_still_loads_under_a_scope(folder, session):
     save(folder)
     moved = folder + "_moved"

@@ -288,6 +288,27 @@ def test_digits_are_read_from_files_that_are_there(mnist):
         data.train.next_batch(5)
 
 
+def test_digits_come_in_the_order_that_the_seeds_of_a_program_give(mnist, capsys):
+    from millrace.examples.tutorials.mnist import input_data
+
+    def order(**options):
+        data = input_data.read_data_sets(mnist, validation_size=1, **options)
+        return data.train.next_batch(5)[1].tolist()
+
+    # An own seed, then the graph's, seeds NumPy's generator, which draws the order and goes on from there.
+    np.random.seed(7)
+    expected = (1 + np.random.permutation(5)).tolist(), np.random.rand()
+    assert order(seed=7) == expected[0] and np.random.rand() == expected[1]
+    with tf.Graph().as_default():
+        tf.set_random_seed(7)
+        assert (order(), np.random.rand()) == expected
+    np.random.seed(7)
+    order()
+    assert np.random.rand() != expected[1]
+    name = f"{mnist}/train-labels-idx1-ubyte.gz"
+    assert capsys.readouterr().out.splitlines().count(f"Extracting {name}") == 3
+
+
 def test_digits_that_are_not_there_are_not_downloaded(tmp_path):
     from millrace.examples.tutorials.mnist import input_data
 

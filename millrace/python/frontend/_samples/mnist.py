@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from millrace._ops.random_values import get_seed
 from millrace._values import dtypes, errors
 
 _TRAIN = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
@@ -15,7 +16,10 @@ Datasets = collections.namedtuple("Datasets", "train validation test")
 
 
 def _idx(path, magic):
-    """The array in a file of idx format: | magic u32 | dims u32 ... | bytes |, numbers big-endian."""
+    """The array in a file of idx format: | magic u32 | dims u32 ... | bytes |, numbers big-endian.
+
+    Says on standard output that it reads, as TensorFlow does, because it takes a while.
+    """
     plain = path.removesuffix(".gz")
     if os.path.exists(path):
         with gzip.open(path) as file:
@@ -29,6 +33,7 @@ def _idx(path, magic):
             None,
             f"there is no '{path}': nothing is downloaded here, put MNIST's four files there",
         )
+    print("Extracting", path)
     rank = magic & 255
     head = np.frombuffer(data[: 4 + 4 * rank], ">u4")
     if head.size != 1 + rank or head[0] != magic:
@@ -63,7 +68,10 @@ class DataSet:
       labels: one per picture.
       dtype: float32 for pixels from 0 to 1, uint8 for those of the files.
       reshape: True for pictures as vectors.
-      seed: of the order of batches; another one each time if None.
+      seed: of the order of batches; if None, the graph's seed, and without one another order each time.
+
+    The order comes from NumPy's own generator, which is seeded here: programs that set a seed meet the
+    batches that TensorFlow gives them, and their own draws from NumPy go on from that seed.
     """
 
     def __init__(
@@ -88,7 +96,8 @@ class DataSet:
         if dtype == dtypes.float32:
             images = images.astype(np.float32) * np.float32(1 / 255)
         self._images, self._labels = images, labels
-        self._random = np.random.RandomState(seed)
+        of_graph, of_op = get_seed(seed)
+        np.random.seed(of_graph if seed is None else of_op)
         self._epochs_completed = 0
         self._at = 0
 
@@ -109,7 +118,7 @@ class DataSet:
         return self._epochs_completed
 
     def _shuffle(self):
-        order = self._random.permutation(self.num_examples)
+        order = np.random.permutation(self.num_examples)
         self._images, self._labels = self._images[order], self._labels[order]
 
     def next_batch(self, batch_size, fake_data=False, shuffle=True):
@@ -154,7 +163,7 @@ def read_data_sets(
     Args:
       train_dir: the folder; the files may be packed (.gz) or not.
       one_hot: True for labels as vectors.
-      dtype, reshape, seed: as in DataSet.
+      dtype, reshape, seed: as in DataSet; NumPy's generator is seeded.
       validation_size: how many of the first pictures are for validation.
       source_url: accepted; nothing is downloaded.
 
@@ -163,8 +172,8 @@ def read_data_sets(
         is more than there is.
     """
     names = [os.path.join(train_dir, name) for name in (*_TRAIN, *_TEST)]
-    images, test_images = extract_images(names[0]), extract_images(names[2])
-    labels, test_labels = (extract_labels(names[i], one_hot) for i in (1, 3))
+    images, labels = extract_images(names[0]), extract_labels(names[1], one_hot)
+    test_images, test_labels = extract_images(names[2]), extract_labels(names[3], one_hot)
     if not 0 <= validation_size <= len(images):
         raise ValueError(
             f"Validation size should be between 0 and {len(images)}. Received: {validation_size}."

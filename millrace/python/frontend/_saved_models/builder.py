@@ -33,7 +33,7 @@ class SavedModelBuilder:
     """
 
     def __init__(self, export_dir):
-        self._folder = os.fspath(export_dir)
+        self._folder = os.fsdecode(export_dir)
         if paths.exists(self._folder) and paths.listdir(self._folder):
             raise AssertionError(
                 f"Export directory {self._folder} already exists, and isn't empty. Please choose a "

@@ -30,8 +30,7 @@ def parse_saved_model(export_dir):
     Raises:
       OSError: if there is none, or it can't be read.
     """
-    folder = os.fspath(export_dir)
-    folder = folder.decode() if isinstance(folder, bytes) else folder
+    folder = os.fsdecode(export_dir)
     path = os.path.join(folder, constants.SAVED_MODEL_FILENAME_PB)
     text_path = os.path.join(folder, constants.SAVED_MODEL_FILENAME_PBTXT)
     try:
@@ -54,7 +53,7 @@ def parse_saved_model(export_dir):
 def maybe_saved_model_directory(export_dir):
     """Whether a folder has the file of a SavedModel."""
     names = (constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB)
-    return any(paths.exists(os.path.join(export_dir, name)) for name in names)
+    return any(paths.exists(os.path.join(os.fsdecode(export_dir), name)) for name in names)
 
 
 contains_saved_model = maybe_saved_model_directory
@@ -66,7 +65,7 @@ def asset_tensors(export_dir, meta_graph, import_scope=None):
     if not assets and constants.ASSETS_KEY in meta_graph.collection_def:
         packed = meta_graph.collection_def[constants.ASSETS_KEY].any_list.value
         assets = [AssetFileDef.FromString(item.value) for item in packed]
-    folder = os.path.join(os.fspath(export_dir), constants.ASSETS_DIRECTORY)
+    folder = os.path.join(os.fsdecode(export_dir), constants.ASSETS_DIRECTORY)
     return {
         scoped(asset.tensor_info.name, import_scope): os.path.join(folder, asset.filename)
         for asset in assets
@@ -101,7 +100,7 @@ class SavedModelLoader:
     """
 
     def __init__(self, export_dir):
-        self.export_dir = os.fspath(export_dir)
+        self.export_dir = os.fsdecode(export_dir)
         self.variables_path = os.path.join(
             self.export_dir, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME
         )

@@ -6,6 +6,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.graph import get_default_graph
+from millrace._graph.node_counts import counted_nodes
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -34,7 +35,8 @@ def get_seed(op_seed):
     graph = get_default_graph()
     if graph.seed is not None:
         if op_seed is None:
-            op_seed = graph.version  # ops differ from each other, and repeat from run to run
+            # Ops differ from each other, and repeat from run to run.
+            op_seed = counted_nodes(graph)
         seeds = graph.seed % 2**31, op_seed % 2**31
     elif op_seed is not None:
         seeds = _DEFAULT_GRAPH_SEED, op_seed % 2**31

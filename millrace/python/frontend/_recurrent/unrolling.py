@@ -12,13 +12,12 @@ from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes, structure
 
 
-def held_after_end(time, lengths, new, old):
+def held_after_end(is_over, new, old):
     """`new` for the members of the batch that are not over at this time, `old` for others.
 
     Args:
-      time: an int32 scalar; lengths: an int32 vector; new, old: structures of Tensors.
+      is_over: a bool vector; new, old: structures of Tensors.
     """
-    is_over = gen_ops.greater_equal(time, lengths)
 
     def chosen(after, before):
         if isinstance(after, TensorArray) or after.shape.ndims == 0:
@@ -87,8 +86,9 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
                 varscope.reuse_variables()
             output, new_state = cell(given, state)
             if sequence_length is not None:
-                output = held_after_end(time, sequence_length, output, zero_output)
-                new_state = held_after_end(time, sequence_length, new_state, state)
+                is_over = gen_ops.greater_equal(time, sequence_length)
+                output = held_after_end(is_over, output, zero_output)
+                new_state = held_after_end(is_over, new_state, state)
             state = new_state
             outputs.append(output)
     return outputs, state

@@ -128,7 +128,13 @@ class DropoutWrapper(CellWrapper):
             leaves = structure.flatten(sizes[what])
             return [noise_of(size, f"{what}_variational", i) for i, size in enumerate(leaves)]
 
-        return {what: noise(what) for what in sizes if self._drops(what)}
+        made = {}
+        for what, size in sizes.items():
+            if self._drops(what):
+                made[what] = noise(what)
+            elif what != "input":
+                count_more(10 * len(structure.flatten(size)))  # TensorFlow makes it and lets it be
+        return made
 
     def _seed_of(self, salt, index):
         if self._seed is None:

@@ -182,12 +182,13 @@ def _unrolled(cell, g, **options):
                 _kept(
                     _CELLS.GRUCell(8),
                     state_keep_prob=0.5,
+                    output_keep_prob=0.5,
                     variational_recurrent=True,
                     dtype=tf.float32,
                 ),
                 g.lines,
             ),
-            190,
+            197,
             [9, 19, 109, 123],
         ),
         (

@@ -127,7 +127,7 @@ def count_gradients(graph, ys, xs, begun, first, gate):
     ours = _made_for_ops(graph, first)
     total = 3 * begun
     for op in ops:
-        told = _of_op(op)
+        told = (ways.of_gather(op), 1) if op.type == "GatherV2" else _of_op(op)
         if told is None:
             total += ours.get(op.name, 0)
             continue
@@ -184,6 +184,13 @@ class _Ways:
                     waiting.append(tensor.op)
         self.sums = sum(count > 1 for key, count in arriving.items() if key[0] != "seen")
         return list(ops.values())
+
+    def of_gather(self, op):
+        """Nodes of a gather's gradient, which are made dense where they go on to other ops."""
+        source = op.inputs[0].op
+        while source.type == "Identity":
+            source = source.inputs[0].op
+        return 13 if source.node_id in self._ends else 23
 
     def _leads_to(self, op):
         waiting = [op]

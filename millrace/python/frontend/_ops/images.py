@@ -379,6 +379,7 @@ def _in_floats(image, change):
     """change(image as float32), as the image's own type again."""
     original = image.dtype.base_dtype
     if original in (dtypes.float16, dtypes.float32):
+        count_more(1)  # TensorFlow makes an identity of it
         return change(image)
     changed = change(convert_image_dtype(image, dtypes.float32))
     return convert_image_dtype(changed, original, saturate=True)
@@ -392,6 +393,7 @@ def adjust_brightness(image, delta):
         floats = convert_image_dtype(image, dtypes.float32)
         if original in (dtypes.float16, dtypes.float32):
             floats = image
+            count_more(-1)
         brighter = gen_ops.add(floats, cast(delta, floats.dtype))
         return convert_image_dtype(brighter, original, saturate=True)
 
@@ -483,6 +485,7 @@ def per_image_standardization(image):
     """The image less its mean, by its deviation (or by 1 / sqrt(pixels) if that is larger)."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = cast(_image(image, (3, 4)), dtypes.float32)
+        count_more(2)
         axes = [-1, -2, -3]
         count = cast(gen_ops.prod(gen_ops.shape(image)[-3:], 0), dtypes.float32)
         mean = reduce_mean(image, axes, keepdims=True)

@@ -45,6 +45,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
             kind = size.dtype.base_dtype
         if size.shape.ndims not in (None, 0):
             raise ValueError(f"maxlen must be scalar for sequence_mask, got shape {size.shape}")
+        count_more(lengths.dtype.base_dtype == kind)  # TensorFlow casts lengths in any case
         places = gen_ops.range(constant(0, kind), size, constant(1, kind))
         made = gen_ops.less(places, gen_ops.expand_dims(cast(lengths, kind), -1))
         return cast(made, dtype)

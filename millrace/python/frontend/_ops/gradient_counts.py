@@ -62,7 +62,6 @@ _OF_TWO = {
     "MatMul": 2,
     "Maximum": 13,
     "Minimum": 13,
-    "Pow": 23,
     "RealDiv": 12,
     "Select": 3,
     "SoftmaxCrossEntropyWithLogits": 13,
@@ -70,7 +69,7 @@ _OF_TWO = {
 }
 
 # Likewise, first for shapes that are known and the same.
-_OF_SHAPES = {"Add": (0, 7), "AddV2": (0, 7), "Mul": (2, 9), "Sub": (1, 8)}
+_OF_SHAPES = {"Add": (0, 7), "AddV2": (0, 7), "Mul": (2, 9), "Pow": (19, 23), "Sub": (1, 8)}
 
 
 def _of_sum(op, is_mean):

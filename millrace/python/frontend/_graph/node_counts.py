@@ -8,6 +8,8 @@ here; the graph itself stays as small as it is.
 
 import contextlib
 
+import numpy as np
+
 from millrace._graph.graph import get_default_graph
 
 
@@ -30,3 +32,13 @@ def counted_as(number):
         yield
     finally:
         graph.more_nodes = before + number - graph.version
+
+
+def nodes_of_rate(rate, input, data_format, padding):
+    """How many nodes more TensorFlow makes where a rate is given: it spreads batches for it."""
+    if all(each == 1 for each in np.atleast_1d(rate)):
+        return 1
+    sizes = input.shape.as_list() if input.shape.ndims is not None else [None]
+    spatial = sizes[2:] if data_format.startswith("NC") else sizes[1:-1]
+    is_same = padding == "SAME"
+    return (74 if None in spatial else 11) + is_same

@@ -1,11 +1,9 @@
 """Convolutions over images and lines, and their gradients, under TensorFlow's names."""
 
-import numpy as np
-
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
-from millrace._graph.node_counts import count_more
+from millrace._graph.node_counts import count_more, nodes_of_rate
 from millrace._ops.arrays import concat, expand_dims, reverse, squeeze
 from millrace._ops.layers import one_of
 from millrace._ops.volumes import conv3d
@@ -339,7 +337,7 @@ def convolution(
         input, filters = convert(input, name="input"), convert(filters, name="filter")
         rank = input.shape.ndims if input.shape.ndims is not None else filters.shape.ndims
         if rate is not None:
-            count_more(_nodes_of_rate(rate, input, str(data_format), padding))
+            count_more(nodes_of_rate(rate, input, str(data_format), padding))
         if rank == 4:
             return conv2d(
                 input,
@@ -362,16 +360,6 @@ def convolution(
             "convolution needs an input of 3 to 5 axes (lines, images or volumes), not of shape "
             f"{input.shape}"
         )
-
-
-def _nodes_of_rate(rate, input, data_format, padding):
-    """How many nodes more TensorFlow makes where a rate is given: it spreads batches for it."""
-    if all(each == 1 for each in np.atleast_1d(rate)):
-        return 1
-    sizes = input.shape.as_list() if input.shape.ndims is not None else [None]
-    spatial = sizes[2:] if data_format.startswith("NC") else sizes[1:-1]
-    is_same = padding == "SAME"
-    return (74 if None in spatial else 11) + is_same
 
 
 def dilation2d(

@@ -20,6 +20,10 @@ from millrace._values.tensor_shape import TensorShape
 # What the fused op takes; others, float64 among them, are computed of many ops.
 _FUSED_TYPES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
 
+# How many nodes TensorFlow makes for it, in training, not, and if that is told later: in its layer, and in the
+# function of contrib, which does without the layer for rows and where averages move with the outputs.
+_NODES_OF_FUSED = {True: 14, False: 2, None: 36}
+_NODES_WITHOUT_LAYER = {True: 11, False: 1, None: 41}
 
 # Replicas of a model each have averages of their own batches, of which a checkpoint has the mean.
 _AVERAGED = {
@@ -104,6 +108,9 @@ class BatchNormalization(Layer):
         self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
         self.fused = True if fused is None else bool(fused)
         self.beta = self.gamma = self.moving_mean = self.moving_variance = None
+
+    # Whether what takes the outputs waits until the averages have moved.
+    moves_with_outputs = False
 
     def build(self, input_shape):
         shape = TensorShape(input_shape)
@@ -209,7 +216,8 @@ class BatchNormalization(Layer):
             return list(made)
 
         # TensorFlow decides in the graph what part of the averages stays, and not whether they move.
-        with counted_as({True: 14, False: 2, None: 36}[known_truth(training)]):
+        nodes = _NODES_WITHOUT_LAYER if flat or self.moves_with_outputs else _NODES_OF_FUSED
+        with counted_as(nodes[known_truth(training)] - flat):
             outputs, mean, variance = smart_cond(
                 training, lambda: normalized(True), lambda: normalized(False)
             )

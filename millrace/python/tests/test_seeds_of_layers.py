@@ -329,6 +329,10 @@ def _squares(g, reduction):
 
 @check(
     [
+        ("normal", lambda g: tf.distributions.Normal(g.rows, 1.0).sample(), 25, [12]),
+        ("categorical", lambda g: tf.distributions.Categorical(logits=g.rows).sample([3]), 26, [9]),
+        ("contrib, rows", lambda g: tf.contrib.layers.batch_norm(g.rows), 28, []),
+        ("sequence_mask", lambda g: tf.sequence_mask(g.lengths, 7), 8, []),
         ("split", lambda g: tf.split(g.rows, 2, 1), 3, []),
         ("ones_like", lambda g: tf.ones_like(g.rows), 3, []),
         ("multinomial", lambda g: tf.multinomial(g.rows, 1), 2, [0]),

@@ -23,7 +23,7 @@ class LogSink {
   virtual ~LogSink() = default;
   // Whether lines of this level are written at all.
   virtual bool takes(LogLevel level) const = 0;
-  // One line without its end. `who` is the task's name, empty for a process that is no task.
+  // A line of any level, without its end. `who`: the task's name, empty for what is no task.
   virtual void write(LogLevel level, std::string_view who, std::string_view text) = 0;
 };
 

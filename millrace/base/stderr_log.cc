@@ -3,6 +3,8 @@
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 
+#include "millrace/base/str_cat.h"
+
 namespace millrace {
 namespace {
 
@@ -37,7 +39,13 @@ StderrLog::~StderrLog() = default;
 bool StderrLog::takes(LogLevel level) const { return logger_->should_log(to_spdlog(level)); }
 
 void StderrLog::write(LogLevel level, std::string_view who, std::string_view text) {
-  logger_->log(to_spdlog(level), "{}{}{}", who, who.empty() ? "" : ": ", text);
+  // Past the logger, which would leave out what is below its level.
+  const std::string whole = str_cat(who, who.empty() ? "" : ": ", text);
+  const spdlog::details::log_msg line(logger_->name(), to_spdlog(level), whole);
+  for (const auto& sink : logger_->sinks()) {
+    sink->log(line);
+    sink->flush();
+  }
 }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/base/flush_denormals.h"
 #include "millrace/base/start_thread.h"
 
 namespace millrace {
@@ -47,6 +48,7 @@ Status ThreadPool::add_thread() {
 }
 
 void ThreadPool::work() {
+  const FlushDenormals flush;
   MutexLock lock(mutex_);
   for (;;) {
     while (tasks_.empty() && !closing_) {

@@ -1,5 +1,6 @@
 // A fixed number of threads that run posted tasks in order of posting. Threads start with the first
-// task, so an idle pool costs nothing. Tasks must not block on other tasks.
+// task, so an idle pool costs nothing. Tasks must not block on other tasks. They compute with
+// denormals as zeros (flush_denormals.h).
 #pragma once
 
 #include <deque>

@@ -336,6 +336,8 @@ class Compiler {
           feed_takers_[keys[slot->second]] == 1 ? FeedTakers::one : FeedTakers::several;
       return std::shared_ptr<Kernel>(make_feed_kernel(slot->second, std::move(name), takers));
     }
+    if ((laid.flags & Layout::kReadsRefs) && loops_.of_inputs(node) == 0)
+      laid.flags |= Layout::kReadsLast;
     return std::shared_ptr<Kernel>(make_fetch_kernel(slot->second));
   }
 

@@ -41,6 +41,7 @@ struct CompiledGraph::Layout {
     kReadsRefs = 8,     // some of its inputs come from references
     kMayBeUninitialized = 16,
     kLoopConstant = 32,  // an Enter whose value is there in every iteration
+    kReadsLast = 64,     // a fetch of a reference: it tells what the step leaves there
   };
 
   // What the executor needs to run a node: one cache line.

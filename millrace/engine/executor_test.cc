@@ -113,6 +113,20 @@ TEST_CASE("a reference is read when its consumer starts") {
   CHECK(outcome.value("y") == number(2));
 }
 
+TEST_CASE("a fetch of a reference tells what the step leaves in the variable") {
+  Lab lab;
+  const std::string text = "w = Variable() one = Const(1) x = Log(one) a = Assign(w, x)";
+  for (int i = 0; i < 2; ++i) {
+    const auto outcome = lab.run(text, {"w", "x"});
+    CHECK_MESSAGE(outcome.status.ok(), outcome.status.to_string());
+    CHECK(outcome.value("w") == number(1));
+    CHECK(outcome.value("x") == number(1));
+  }
+  const auto failed =
+      lab.run("v = Variable() x = Const(1) y = Fail(code=3, message=\"too bad\") ^x", {"v"});
+  CHECK(failed.status.code() == Code::invalid_argument);
+}
+
 TEST_CASE("reading a variable without a value names the variable") {
   Lab lab;
   const auto outcome = lab.run("w = Variable() y = Add(w, w)", {"y"});

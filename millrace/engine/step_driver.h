@@ -32,9 +32,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 
+#include "millrace/base/flush_denormals.h"
 #include "millrace/engine/client_transfers.h"
 #include "millrace/engine/compiled_layout.h"
 #include "millrace/engine/executor.h"
@@ -98,6 +100,7 @@ class StepDriver final : public Pooled {
   // Goes on until the step is over, its turn is, or its owner is somebody else; then `this` may be
   // gone.
   void drive() {
+    const FlushDenormals flush;
     [[maybe_unused]] int left = kTurn;
     for (;;) {
       Ready ready;
@@ -115,7 +118,8 @@ class StepDriver final : public Pooled {
       } else if (held_) {
         if (!run_held()) return;
       } else if (under_way_ == 0) {
-        return finish();
+        if (late_.empty()) return finish();
+        take_late();
       } else if (let_go()) {
         return;
       }
@@ -139,6 +143,7 @@ class StepDriver final : public Pooled {
       return;
     }
     if (node.flags & Layout::kReadsRefs) {
+      if ((node.flags & Layout::kReadsLast) && !is_late_) return late_.push_back(ready);
       Status status = read_refs(layout_, node, flow_.inputs(ready));
       if (!status.ok()) return fail(at_node(std::move(status), layout_, node));
     }
@@ -148,6 +153,15 @@ class StepDriver final : public Pooled {
       return is_worth_sharing(node) ? hold_or_share(ready) : run<Timing::on>(ready);
     }
     run<Timing::off>(ready);
+  }
+
+  // Everything else has run: what is in a variable now is what the step leaves there. Programs that
+  // fetch a counter of steps beside what counts it up expect the new number.
+  void take_late() {
+    is_late_ = true;
+    for (const Ready ready : late_) take(ready);
+    is_late_ = false;
+    late_.clear();
   }
 
   enum class Timing : uint8_t { off, on };
@@ -354,6 +368,8 @@ class StepDriver final : public Pooled {
   Flow flow_;
   std::vector<Value> scratch_;  // outputs of the node that the owner runs
   Status status_;               // the first error
+  std::vector<Ready> late_;     // fetches of references
+  bool is_late_ = false;        // they have their turn now
   std::optional<Ready> held_;   // worth sharing, should there be a second one
   size_t under_way_ = 0;        // Detached nodes that have not been collected
 

@@ -58,8 +58,10 @@ Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
 Status SessionGraph::prepare(size_t first) {
   MR_TRY(prepare_graph(graph_, tables_, devices_, place_options_));
   if (!logs_placement_) return {};
-  for (const Node& node : graph_.nodes().subspan(first))
-    log_.info(node.name, ": (", node.op->name, "): ", node.device());
+  // Somebody asked for these lines: whatever others are taken.
+  for (const Node& node : graph_.nodes().subspan(first)) {
+    log_.line(LogLevel::info, str_cat(node.name, ": (", node.op->name, "): ", node.device()));
+  }
   return {};
 }
 

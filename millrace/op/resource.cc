@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <tuple>
 
 #include "millrace/base/str_cat.h"
@@ -31,25 +32,38 @@ ResourceStore::~ResourceStore() {
 std::shared_ptr<Resource> ResourceStore::lookup(const Key& key) const {
   MutexLock lock(mutex_);
   auto found = resources_.find(key);
-  return found == resources_.end() ? nullptr : found->second;
+  return found == resources_.end() ? nullptr : found->second.resource;
 }
 
 Status ResourceStore::missing(const Key& key, std::string_view type_name) {
   return not_found("Resource ", key.container, "/", key.name, "/", type_name, " does not exist.");
 }
 
-Status ResourceStore::insert(Key key, std::shared_ptr<Resource> resource) {
+Status ResourceStore::insert(Key key, Held held) {
   MutexLock lock(mutex_);
-  const auto [at, is_new] = resources_.try_emplace(key, std::move(resource));
+  const auto [at, is_new] = resources_.try_emplace(key, std::move(held));
   if (is_new) return {};
   return error(Code::already_exists, "there is a resource '", key.name, "' in container '",
-               key.container, "' already: ", at->second->description());
+               key.container, "' already: ", at->second.resource->description());
 }
 
-std::shared_ptr<Resource> ResourceStore::insert_or_get(Key key,
-                                                       std::shared_ptr<Resource> resource) {
+std::shared_ptr<Resource> ResourceStore::insert_or_get(Key key, Held held) {
   MutexLock lock(mutex_);
-  return resources_.try_emplace(std::move(key), std::move(resource)).first->second;
+  return resources_.try_emplace(std::move(key), std::move(held)).first->second.resource;
+}
+
+Status ResourceStore::remove(std::string_view container, std::string_view name,
+                             std::string_view type_name) {
+  if (container.empty()) container = default_container_;
+  std::optional<Key> found;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [key, held] : resources_)
+      if (key.container == container && key.name == name && held.type_name == type_name)
+        found = key;
+  }
+  if (found) return erase(*found, type_name);
+  return missing({0, std::string(container), std::string(name)}, type_name);
 }
 
 Status ResourceStore::erase(const Key& key, std::string_view type_name) {
@@ -58,7 +72,7 @@ Status ResourceStore::erase(const Key& key, std::string_view type_name) {
     MutexLock lock(mutex_);
     auto found = resources_.find(key);
     if (found == resources_.end()) return missing(key, type_name);
-    dropped = std::move(found->second);
+    dropped = std::move(found->second.resource);
     resources_.erase(found);
   }
   generation_.fetch_add(1, std::memory_order_acq_rel);
@@ -74,7 +88,7 @@ void ResourceStore::clear(std::string_view container, const Status& why) {
     MutexLock lock(mutex_);
     absl::erase_if(resources_, [&](auto& entry) {
       if (entry.first.container != container) return false;
-      dropped.push_back(std::move(entry.second));
+      dropped.push_back(std::move(entry.second.resource));
       return true;
     });
   }
@@ -90,7 +104,7 @@ void ResourceStore::clear_all(const Status& why) {
     dropped.swap(resources_);
   }
   generation_.fetch_add(1, std::memory_order_acq_rel);
-  for (const auto& [key, resource] : dropped) resource->close(why);
+  for (const auto& [key, held] : dropped) held.resource->close(why);
 }
 
 std::string ResourceStore::private_name(std::string_view base) {
@@ -98,15 +112,17 @@ std::string ResourceStore::private_name(std::string_view base) {
 }
 
 std::vector<ResourceStore::Entry> ResourceStore::list() const {
-  std::vector<std::pair<Key, std::shared_ptr<Resource>>> held;
+  std::vector<std::pair<Key, Held>> all;
   {
     MutexLock lock(mutex_);
-    held.assign(resources_.begin(), resources_.end());
+    all.assign(resources_.begin(), resources_.end());
   }
   std::vector<Entry> entries;
-  entries.reserve(held.size());
-  for (const auto& [key, resource] : held)
-    entries.push_back({key.container, key.name, type_name(*resource), resource->description()});
+  entries.reserve(all.size());
+  for (const auto& [key, held] : all) {
+    const Resource& resource = *held.resource;
+    entries.push_back({key.container, key.name, type_name(resource), resource.description()});
+  }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.container, a.name, a.type) < std::tie(b.container, b.name, b.type);
   });

@@ -52,13 +52,16 @@ class ResourceStore {
   // Errors: ALREADY_EXISTS.
   template <class T>
   Status add(std::string_view container, std::string_view name, std::shared_ptr<T> resource) {
-    return insert(key_of(typeid(T), container, name), std::move(resource));
+    return insert(key_of(typeid(T), container, name), {std::move(resource), T::kTypeName});
   }
   // Drops one. Errors: NOT_FOUND.
   template <class T>
   Status remove(std::string_view container, std::string_view name) {
     return erase(key_of(typeid(T), container, name), T::kTypeName);
   }
+  // The same for who knows the type by its kTypeName only. Looks at all there are. Errors:
+  // NOT_FOUND.
+  Status remove(std::string_view container, std::string_view name, std::string_view type_name);
   // Drops a whole container, closing what is in it. Unknown containers are fine.
   void clear(std::string_view container, const Status& why);
   void clear_all(const Status& why);
@@ -91,17 +94,21 @@ class ResourceStore {
     return {type.hash_code(), std::string(container.empty() ? default_container_ : container),
             std::string(name)};
   }
+  struct Held {
+    std::shared_ptr<Resource> resource;
+    std::string_view type_name;
+  };
   static Status missing(const Key& key, std::string_view type_name);
   std::shared_ptr<Resource> lookup(const Key& key) const;
-  Status insert(Key key, std::shared_ptr<Resource> resource);
+  Status insert(Key key, Held held);
   // Keeps the one that is there if another was faster; returns whichever is kept.
-  std::shared_ptr<Resource> insert_or_get(Key key, std::shared_ptr<Resource> resource);
+  std::shared_ptr<Resource> insert_or_get(Key key, Held held);
   Status erase(const Key& key, std::string_view type_name);
 
   const std::string default_container_;
 
   mutable Mutex mutex_;
-  absl::flat_hash_map<Key, std::shared_ptr<Resource>> resources_ MR_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Key, Held> resources_ MR_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> next_private_{0};
 };
@@ -121,7 +128,8 @@ Result<std::shared_ptr<T>> ResourceStore::find_or_create(
   Key key = key_of(typeid(T), container, name);
   if (auto found = lookup(key)) return std::static_pointer_cast<T>(std::move(found));
   MR_ASSIGN(std::shared_ptr<T> made, create());
-  return std::static_pointer_cast<T>(insert_or_get(std::move(key), std::move(made)));
+  return std::static_pointer_cast<T>(
+      insert_or_get(std::move(key), {std::move(made), T::kTypeName}));
 }
 
 }  // namespace millrace

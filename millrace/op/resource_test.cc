@@ -17,6 +17,7 @@ class Box final : public Resource {
 
 class Crate final : public Resource {
  public:
+  static constexpr std::string_view kTypeName = "Crate";
   std::string description() const override { return "Crate"; }
 };
 
@@ -72,6 +73,21 @@ TEST_CASE("removing one that is not there says so") {
   REQUIRE(resources.add("", "b", box).ok());
   CHECK(resources.remove<Box>("", "b").ok());
   CHECK(box->closed == "resource 'b' in container 'localhost' was destroyed");
+}
+
+TEST_CASE("one whose type is known by its name alone is removed as well") {
+  ResourceStore resources;
+  auto box = std::make_shared<Box>();
+  REQUIRE(resources.add("", "x", box).ok());
+  REQUIRE(resources.add("", "x", std::make_shared<Crate>()).ok());
+  CHECK(resources.remove("", "x", "Barrel").message() ==
+        "Resource localhost/x/Barrel does not exist.");
+  const uint64_t before = resources.generation();
+  CHECK(resources.remove("localhost", "x", "Box").ok());
+  CHECK(box->closed == "resource 'x' in container 'localhost' was destroyed");
+  CHECK(resources.generation() > before);
+  CHECK(resources.find<Crate>("", "x").ok());
+  CHECK(resources.size() == 1);
 }
 
 TEST_CASE("of two threads that make one resource both get the same") {

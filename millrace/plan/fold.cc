@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/base/flush_denormals.h"
 #include "millrace/graph/shapes.h"
 #include "millrace/op/kernel.h"
 
@@ -187,6 +188,7 @@ class Folder {
     step.device = &device;
     step.cancellation = &cancellation;
     KernelContext context(step, node.name, arguments, results, output_types);
+    const FlushDenormals flush;  // as in a step
     if (!(*kernel)->run(context).ok()) return {};
     std::vector<Tensor> outputs;
     for (size_t i = 0; i < results.size(); ++i) {

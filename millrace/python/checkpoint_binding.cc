@@ -10,6 +10,7 @@
 #include "millrace/python/machine_files.h"
 #include "millrace/python/numpy_tensor.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/python/unlocked.h"
 
 namespace py = pybind11;
 
@@ -22,7 +23,7 @@ class CheckpointFile {
   CheckpointFile(std::shared_ptr<MachineFiles> files, const std::string& prefix)
       : files_(std::move(files)) {
     const auto opened = [&]() -> Status {
-      const py::gil_scoped_release others_run;
+      const Unlocked others_run;
       auto second = io::BundleReader::open(files_->files(), prefix);
       if (second.status().code() == Code::not_found) {
         auto first = io::FirstFormatReader::open(files_->files(), prefix);
@@ -63,7 +64,7 @@ class CheckpointFile {
 
   py::object read(const std::string& name) const {
     auto tensor = [&] {
-      const py::gil_scoped_release others_run;
+      const Unlocked others_run;
       return first_ ? first_->read(name) : second_->read(name);
     }();
     return to_numpy(check(std::move(tensor)));

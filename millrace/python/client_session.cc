@@ -5,6 +5,7 @@
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/numpy_tensor.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/python/unlocked.h"
 
 namespace py = pybind11;
 
@@ -15,7 +16,7 @@ namespace {
 template <class Call>
 auto waiting(const OpLibrary& library, Call&& call) {
   auto result = [&] {
-    py::gil_scoped_release release;
+    const Unlocked others_run;
     return std::forward<Call>(call)();
   }();
   library.signals->raise_caught();
@@ -92,7 +93,7 @@ Tensor feed_value(const FeedSpec& spec, py::handle value, const py::object& conv
 
 ReadyStep::~ReadyStep() {
   // Letting the step go takes locks of the master.
-  py::gil_scoped_release release;
+  const Unlocked others_run;
   callable_.reset();
 }
 
@@ -121,7 +122,7 @@ ClientSession::ClientSession(const SessionTarget& target, SessionOptions options
                                               core_->library->signals, retry))) {}
 
 ClientSession::~ClientSession() {
-  py::gil_scoped_release release;
+  const Unlocked others_run;
   session_.reset();
 }
 

@@ -11,6 +11,7 @@
 #include "millrace/python/bindings.h"
 #include "millrace/python/machine_files.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/python/unlocked.h"
 
 namespace py = pybind11;
 
@@ -24,7 +25,7 @@ struct OpenFile {
   std::unique_ptr<File> file;
 
   ~OpenFile() {
-    const py::gil_scoped_release others_run;
+    const Unlocked others_run;
     file.reset();
   }
 };
@@ -35,7 +36,7 @@ using WrittenFile = OpenFile<WritableFile>;
 template <class Work>
 auto released(Work work) {
   auto made = [&] {
-    const py::gil_scoped_release others_run;
+    const Unlocked others_run;
     return work();
   }();
   if constexpr (std::is_same_v<decltype(made), Status>) {

@@ -8,6 +8,7 @@
 #include "millrace/base/log.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/python/unlocked.h"
 #include "millrace/session/launched_task.h"
 
 namespace py = pybind11;
@@ -15,7 +16,7 @@ namespace py = pybind11;
 namespace millrace::python {
 
 ServedTask::~ServedTask() {
-  py::gil_scoped_release release;
+  const Unlocked others_run;
   server_.reset();
 }
 
@@ -27,7 +28,7 @@ void ServedTask::start() {
     for (const char* name : kSocketHandedOver) unsetenv(name);
   }
   Result<std::unique_ptr<Server>> started = [&] {
-    py::gil_scoped_release release;
+    const Unlocked others_run;
     return Server::start(options_, library_->runtime);
   }();
   server_ = check(std::move(started));
@@ -44,7 +45,7 @@ bool ServedTask::wait(double seconds) {
   Server& running = server();
   bool is_over = false;
   {
-    py::gil_scoped_release release;
+    const Unlocked others_run;
     is_over = running.join(
         running.runtime()->host().clock.now() +
         std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds)));
@@ -59,7 +60,7 @@ void ServedTask::log_waits() const {
 
 void ServedTask::end() {
   if (server_ == nullptr) return;
-  py::gil_scoped_release release;
+  const Unlocked others_run;
   server_->end({});
 }
 
@@ -67,7 +68,7 @@ void ServedTask::stop() {
   if (server_ == nullptr) return;
   Status status;
   {
-    py::gil_scoped_release release;
+    const Unlocked others_run;
     status = server_->stop();
   }
   check(status);

@@ -15,6 +15,7 @@
 #include "millrace/python/client_session.h"
 #include "millrace/python/served_task.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/python/unlocked.h"
 #include "millrace/session/targets.h"
 
 namespace py = pybind11;
@@ -84,7 +85,7 @@ void reset(const py::object& target, std::vector<std::string> containers) {
   const SessionTarget where = session_target(target);
   Status status;
   {
-    py::gil_scoped_release release;
+    const Unlocked others_run;
     status = Session::reset(where, std::move(containers));
   }
   check(status);

@@ -200,6 +200,14 @@ REASONS = {
         for gather in GATHERS
         if row.op.startswith("TensorArray") and "Grad" not in row.op
     },
+    **{
+        (row.op, f"{gather}: InvalidArgumentError in TensorFlow, values here"): (
+            "it has no zeros of strings for elements that were not written"
+        )
+        for row in TABLE
+        for gather in GATHERS
+        if row.op.startswith("TensorArrayWrite")
+    },
     ("TensorArrayGradV3", "V3: InvalidArgumentError in TensorFlow, values here"): (
         "of no elements it asks when a graph is made whether they fit, and never in a step"
     ),

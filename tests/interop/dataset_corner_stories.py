@@ -13,11 +13,11 @@ def spoilt(m, size=None):
 def batched_story(m, op):
     """What fails takes those with it that were to lie in its batch."""
     given = {"batch_size": int64(m, m.rng.integers(1, 4)), "drop_remainder": flag(m)}
+    # A map right before a batch is one dataset in TensorFlow, which loses more with a failure.
+    apart = spoilt(m).then("PrefetchDataset", {"buffer_size": int64(m, 1)})
     if op == "BatchDatasetV2":
-        return walk(spoilt(m).then(op, given, shapes=[[None]]))
+        return walk(apart.then(op, given, shapes=[[None]]))
     if op == "RebatchDatasetV2":
-        # A map right before a batch is one dataset in TensorFlow, which loses more with a failure.
-        apart = spoilt(m).then("PrefetchDataset", {"buffer_size": int64(m, 1)})
         pairs = apart.then("BatchDatasetV2", given, shapes=[[None]])
         sizes = {"batch_sizes": m.integers([m.choice([1, 2, 3]) for _ in range(2)], "int64")}
         return walk(pairs.then(op, {**sizes, "drop_remainder": flag(m)}, shapes=[[None]]))
@@ -146,3 +146,15 @@ TABLE = [
     *stories_of("DatasetCardinality", ["int64"], cardinality_story),
     *stories_of("SerializeIterator", ["int64"], saved_story),
 ]
+
+REASONS = {
+    **{
+        (op, "IteratorGetNext: values in TensorFlow, AlreadyExistsError here"): (
+            "it takes what a walk wrote that failed for all of its dataset"
+        )
+        for op in ("CacheDataset", "CacheDatasetV2")
+    },
+    ("ParallelInterleaveDataset", "IteratorGetNext: output 0"): (
+        "how many elements it takes in a turn hinges on who was ready"
+    ),
+}

@@ -342,7 +342,7 @@ REASONS = {
         (op, "IteratorGetNext: NotFoundError in TensorFlow, OutOfRange"): (
             "it tells of a file that is not there for ever"
         )
-        for op in ("FixedLengthRecordDatasetV2", "TextLineDataset")
+        for op in ("FixedLengthRecordDatasetV2", "TextLineDataset", "TFRecordDataset")
     },
     **{
         (op, f"{call}: values in TensorFlow, InvalidArgumentError here"): (

@@ -22,10 +22,19 @@ def set_weights(model):
             layer.set_weights([data(*w.shape, seed=w.size) * 0.3 for w in weights])
 
 
+# What TensorFlow 1 calls metrics that TensorFlow 2 calls as compile was told.
+NAMES_OF_1 = {"accuracy": "acc", "mae": "mean_absolute_error"}
+
+
+def numbers_of(history, name):
+    """What a history has of a metric, by either of its names."""
+    return [float(n) for n in history[name if name in history else NAMES_OF_1[name]]]
+
+
 def trained(model, x, y, metrics=()):
     """What the history, an evaluation and predictions say."""
     history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0)
-    found = {name: [float(n) for n in history.history[name]] for name in ("loss", *metrics)}
+    found = {name: numbers_of(history.history, name) for name in ("loss", *metrics)}
     evaluated = model.evaluate(x, y, batch_size=8, verbose=0)
     found["evaluated"] = np.ravel(evaluated).astype(float).tolist()
     found["predicted"] = np.asarray(model.predict(x[:3], verbose=0)).astype(float).tolist()

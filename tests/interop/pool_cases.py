@@ -213,4 +213,8 @@ REASONS = {
     ),
 }
 
+REASONS[
+    "FractionalMaxPoolGrad", "values in TensorFlow, InvalidArgumentError here"
+] = "it takes cuts that lie in front of the images"
+
 UNCOMPARED = {"MaxPoolGradGradWithArgmax": "TensorFlow has no kernel for it on CPUs"}

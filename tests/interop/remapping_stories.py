@@ -77,6 +77,9 @@ REASONS = {
         "GenerateVocabRemapping",
         "OutOfRangeError in TensorFlow",
     ): "of a file of no words it tells its end",
+    ("LoadAndRemapMatrix", "values in TensorFlow, InvalidArgumentError here"): (
+        "it reads whatever its memory holds behind the columns that there are"
+    ),
     ("LoadAndRemapMatrix", "InternalError in TensorFlow, InvalidArgumentError here"): (
         "of rows that are not there it finds no part, and calls that its own fault"
     ),

@@ -125,6 +125,10 @@ TEST_CASE("a header is left out in each file, lines within its quotes too") {
   const Csv csv = {.names = strings({"f", "g"}), .header = true};
   CHECK(t.all_of("\"a\n\",b\n1,2\n", csv) == R"("1","2" "3","4")");
   CHECK(t.all_of("", csv) == R"(Can't read header of file f: the file is empty "3","4")");
+  // What is wrong with it is no reason to leave the rest.
+  CHECK(
+      t.all_of("a\"b\n1,2\n", csv) ==
+      R"(Can't read header of file f: Unquoted fields cannot have quotes inside "1","2" "3","4")");
 }
 
 TEST_CASE("some columns are selected, or all that are not excluded") {

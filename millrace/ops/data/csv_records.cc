@@ -15,7 +15,22 @@ class CsvRecords final : public WorkReader {
   CsvRecords(CsvFormat format, std::unique_ptr<io::ByteSource> bytes)
       : format_(std::move(format)), source_(std::move(bytes)) {}
 
-  Status skip_header() {
+  // A header that can't be read is told of in the place of a record; the file goes on behind it.
+  void skip_header(const std::string& file) {
+    const Status read = read_header();
+    if (!read.ok()) header_ = invalid("Can't read header of file ", file, ": ", read.message());
+  }
+
+  Result<Found> next(std::string*, std::string* value) override {
+    is_sound_ = !header_.ok();
+    if (is_sound_) return std::exchange(header_, Status());
+    MR_ASSIGN(const bool is_there, next_record(value));
+    return is_there ? Found::record : Found::end;
+  }
+  bool is_sound() const override { return is_sound_; }
+
+ private:
+  Status read_header() {
     std::string record, field;
     MR_ASSIGN(const bool is_there, next_record(&record));
     if (!is_there) return invalid("the file is empty");
@@ -26,12 +41,6 @@ class CsvRecords final : public WorkReader {
     return {};
   }
 
-  Result<Found> next(std::string*, std::string* value) override {
-    MR_ASSIGN(const bool is_there, next_record(value));
-    return is_there ? Found::record : Found::end;
-  }
-
- private:
   // False if the file has no more.
   Result<bool> next_record(std::string* record) {
     record->clear();
@@ -83,6 +92,8 @@ class CsvRecords final : public WorkReader {
   std::string bytes_;  // read, not all taken
   size_t at_ = 0;      // what of it was taken
   bool is_behind_return_ = false;
+  Status header_;  // what is wrong with it, as long as nobody was told
+  bool is_sound_ = false;
 };
 
 }  // namespace
@@ -92,10 +103,7 @@ OpenWork csv_records_of_work(const CsvFiles& given) {
     MR_ASSIGN(auto file, files.open(work));
     auto made =
         std::make_unique<CsvRecords>(given.format, io::bytes_of(std::move(file), given.packing));
-    if (given.has_header) {
-      if (const Status skipped = made->skip_header(); !skipped.ok())
-        return invalid("Can't read header of file ", work, ": ", skipped.message());
-    }
+    if (given.has_header) made->skip_header(work);
     return std::unique_ptr<WorkReader>(std::move(made));
   };
 }

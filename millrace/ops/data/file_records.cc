@@ -97,8 +97,7 @@ class Reading final : public std::enable_shared_from_this<Reading> {
       }
       Result<Found> found = current_->next(&key, &value);
       if (!found.ok()) {
-        // The rest of the file is not to be trusted.
-        current_.reset();
+        if (!current_->is_sound()) current_.reset();
         piece.status = std::move(found).status();
         break;
       }

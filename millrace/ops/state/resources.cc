@@ -9,17 +9,19 @@
 namespace millrace {
 namespace {
 
-template <class T>
-Status destroy(KernelContext& context) {
-  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, T::kTypeName));
-  return context.step().device->resources->remove<T>(name.container, name.name);
-}
-
+// Of the type that the handle says.
 Status destroy_any(KernelContext& context) {
   const Tensor& input = context.input(0);
-  const bool is_queue =
-      input.num_elements() == 1 && input.item<ResourceHandle>().type_name == Queue::kTypeName;
-  return is_queue ? destroy<Queue>(context) : destroy<StoredVariable>(context);
+  const bool is_handle = input.dtype() == DType::resource && input.num_elements() == 1;
+  const std::string type =
+      is_handle ? input.item<ResourceHandle>().type_name : std::string(StoredVariable::kTypeName);
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, type));
+  ResourceStore& resources = *context.step().device->resources;
+  // Of these there may be many.
+  if (type == StoredVariable::kTypeName)
+    return resources.remove<StoredVariable>(name.container, name.name);
+  if (type == Queue::kTypeName) return resources.remove<Queue>(name.container, name.name);
+  return resources.remove(name.container, name.name, type);
 }
 
 Status destroy_if_there(KernelContext& context, bool ignores_absence) {

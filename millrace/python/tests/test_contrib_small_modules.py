@@ -18,6 +18,15 @@ def _all(session, dataset):
             return found
 
 
+def test_keras_is_found_where_it_was_before():
+    from millrace.contrib.keras import layers
+
+    assert layers is tf.keras.layers and contrib.keras.models is tf.keras.models
+    assert contrib.keras.datasets.cifar10 is tf.keras.datasets.cifar10
+    with pytest.raises(AttributeError, match="tf.contrib.keras.api"):
+        contrib.keras.api
+
+
 def test_windows_of_elements_overlap(session):
     numbers = tf.data.Dataset.range(6)
     slide = contrib.data.sliding_window_batch

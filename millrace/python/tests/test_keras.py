@@ -33,7 +33,7 @@ def test_gradient_descent_on_softmax_regression_is_numpys():
             error = (p - np.eye(3)[ys]) / 10
             w, b = w - 0.5 * xs.T @ error, b - 0.5 * error.sum(0)
     assert np.allclose(history.history["loss"], np.reshape(losses, (4, 2)).mean(1), atol=1e-5)
-    assert np.allclose(history.history["accuracy"], np.reshape(right, (4, 2)).mean(1))
+    assert np.allclose(history.history["acc"], np.reshape(right, (4, 2)).mean(1))
     for made, wanted in zip(model.get_weights(), (w, b)):
         assert np.allclose(made, wanted, atol=1e-5)
     assert np.allclose(model.predict(x), softmax(x @ w + b), atol=1e-5)

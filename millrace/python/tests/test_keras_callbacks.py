@@ -1,6 +1,7 @@
 """Callbacks of tf.keras, and data that comes batch by batch: Sequences, iterators, Datasets."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -49,7 +50,10 @@ def test_losses_are_lines_of_a_file(tmp_path):
     model.fit(x, y, epochs=3, initial_epoch=2, verbose=0, callbacks=[more])
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [row["epoch"] for row in rows] == ["0", "1", "2"] and set(rows[0]) > {"loss", "mae"}
+    assert [row["epoch"] for row in rows] == ["0", "1", "2"] and set(rows[0]) > {
+        "loss",
+        "mean_absolute_error",
+    }
     assert np.allclose([float(row["loss"]) for row in rows[:2]], first.history["loss"])
 
 
@@ -67,7 +71,7 @@ def test_tensorboard_gets_the_graph_and_what_epochs_and_batches_say(tmp_path):
         for value in event.summary.value:
             found.setdefault(value.tag, []).append((event.step, value.simple_value))
     assert [step for step, _ in found["batch_loss"]] == [1, 2, 3, 4]
-    assert [step for step, _ in found["epoch_mae"]] == [0, 1]
+    assert [step for step, _ in found["epoch_mean_absolute_error"]] == [0, 1]
     assert np.allclose([value for _, value in found["epoch_loss"]], history.history["loss"])
     with pytest.raises(NotImplementedError, match="tf.summary"):
         callbacks.TensorBoard(histogram_freq=1)
@@ -141,7 +145,8 @@ def test_sequences_iterators_and_datasets_train_as_arrays_do():
     history = model.fit_generator(
         sequence, epochs=1, verbose=0, workers=4, validation_data=sequence
     )
-    assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
+    measured = ["loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"]
+    assert sorted(history.history) == measured
     with pytest.raises(ValueError, match="steps"):
         model.predict(forever())
     with pytest.raises(ValueError, match="labels and weights itself"):
@@ -181,7 +186,7 @@ def test_callbacks_are_told_of_training_evaluation_and_prediction():
         "samples": 4,
         "verbose": 0,
         "do_validation": True,
-        "metrics": ["loss", "mae", "val_loss", "val_mae"],
+        "metrics": ["loss", "mean_absolute_error", "val_loss", "val_mean_absolute_error"],
     }
     told.words.clear()
     model.evaluate(x, y, verbose=0, callbacks=[told])
@@ -208,3 +213,43 @@ def test_a_model_is_saved_after_epochs_or_samples(tmp_path):
         assert sorted(found) == names, options
     with pytest.raises(ValueError, match="save_freq"):
         callbacks.ModelCheckpoint("x", save_freq="day")
+
+
+def test_what_is_printed_is_what_tensorflow_1_prints(tmp_path, capsys):
+    def printed(text=None):
+        found = (capsys.readouterr().out if text is None else text).replace("\b", "")
+        # The last of what a line said, without times and rates.
+        lines = [line.rpartition("\r")[2].rstrip() for line in found.split("\n")]
+        return [re.sub(r" - \d+s( \d+[mu]?s/)?", " - ", line) for line in lines]
+
+    model, x, y = compiled(0.0), values(70, 3), values(70, 1)
+    loss, error = model.evaluate(x, y, verbose=0)
+    numbers = f"loss: {loss:.4f} - mean_absolute_error: {error:.4f}"
+    model.fit(x, y, epochs=2, batch_size=35, validation_data=(x, y))
+    told = f"70/70 [{'=' * 30}] - sample - {numbers} - val_loss: {loss:.4f}"
+    told += f" - val_mean_absolute_error: {error:.4f}"
+    start = "Train on 70 samples, validate on 70 samples"
+    assert printed() == [start, "Epoch 1/2", told, "Epoch 2/2", told, ""]
+    model.fit(x, y, batch_size=35, verbose=2)
+    assert printed() == ["Train on 70 samples", f"70/70 -  - {numbers}", ""]
+    steps = f"2/2 [{'=' * 30}] - step - {numbers}"
+    model.fit_generator(iter([(x, y)] * 2), steps_per_epoch=2)
+    assert printed() == [steps, ""]
+    model.evaluate(iter([(x, y)] * 2), steps=2)
+    assert printed() == [steps, ""]
+    twice = tf.data.Dataset.from_tensors((x, y)).repeat(2)
+    model.fit(twice)
+    assert printed() == ["Train on 2 steps", steps, ""]
+    model.fit(twice.filter(lambda *_: True))  # how much there is shows at the end
+    assert printed() == ["Train on None steps", steps, ""]
+    with pytest.raises(ValueError, match="When passing an infinitely repeating dataset"):
+        model.fit(twice.repeat())
+    model.predict(x, verbose=1)
+    assert printed() == [f"70/70 [{'=' * 30}] - sample", ""]
+    keeps = callbacks.ModelCheckpoint(
+        str(tmp_path / "kept"), "loss", verbose=1, save_best_only=True, save_weights_only=True
+    )
+    model.fit(x, y, batch_size=70, epochs=2, callbacks=[keeps])
+    found = printed()
+    said = f"Epoch 00001: loss improved from inf to {loss:.5f}, saving model to {tmp_path / 'kept'}"
+    assert said in found and f"Epoch 00002: loss did not improve from {loss:.5f}" in found

@@ -66,7 +66,7 @@ def test_times_of_a_sample_have_weights():
     x = numbers(2, 3, 2)
     y = model.predict(x) + np.arange(1, 4)[:, None]
     weights = np.array([[1, 0, 0], [0, 0, 1]])
-    assert model.metrics_names == ["loss", "mae", "mae_1"]
+    assert model.metrics_names == ["loss", "mean_absolute_error", "weighted_mean_absolute_error"]
     made = model.evaluate(x, y, sample_weight=weights, verbose=0)
     np.testing.assert_allclose(made, [(1 + 9) / 6, 2.0, 2.0], rtol=1e-5)
     weights[1, 2] = 3
@@ -80,7 +80,7 @@ def test_outputs_without_a_loss_take_no_labels():
     x = keras.Input([2])
     model = keras.Model(x, [layers.Dense(1, name="a")(x), layers.Dense(3, name="b")(x)])
     model.compile("sgd", {"a": "mse"}, metrics={"a": ["mae"]})
-    assert model.metrics_names == ["loss", "a_loss", "a_mae"]
+    assert model.metrics_names == ["loss", "a_loss", "a_mean_absolute_error"]
     history = model.fit(numbers(4, 2), {"a": numbers(4, 1)}, verbose=0).history
     np.testing.assert_allclose(history["loss"], history["a_loss"])
     with pytest.raises(ValueError, match="no labels for these"):
@@ -163,3 +163,24 @@ def test_weights_of_classes_are_for_batches_too():
     model.set_weights(begin)
     found = model.fit_generator(iter([(x, y)]), 1, class_weight=weighted, verbose=0)
     np.testing.assert_allclose(found.history["loss"], wanted, rtol=1e-6)
+
+
+def test_metrics_are_called_as_in_tensorflow_1():
+    def distance(y_true, y_pred):
+        return keras.backend.mean(y_true - y_pred)
+
+    model = keras.Sequential([layers.Dense(2, activation="softmax", input_shape=(3,))])
+    asked = ["accuracy", "acc", "mae", "MSE", "crossentropy", "ce", distance, "cosine"]
+    model.compile("sgd", "categorical_crossentropy", metrics=asked, weighted_metrics=["acc"])
+    names = "acc mean_absolute_error mean_squared_error ce distance cosine_proximity weighted_acc"
+    assert model.metrics_names == ["loss", *names.split()]
+    x, y = np.ones((8, 3), np.float32), np.eye(2)[np.arange(8) % 2]
+    told = model.fit(x, y, verbose=0, validation_split=0.5).history
+    assert sorted(told) == sorted(
+        [*model.metrics_names, *(f"val_{name}" for name in model.metrics_names)]
+    )
+    np.testing.assert_allclose(told["ce"], told["loss"], rtol=1e-5)
+    # The entropy that fits the loss.
+    model.compile("sgd", "sparse_categorical_crossentropy", metrics=["ce"])
+    loss, entropy = model.evaluate(x, np.arange(8) % 2, verbose=0)
+    assert entropy == pytest.approx(loss, rel=1e-5)

@@ -78,7 +78,12 @@ def test_models_run_metrics_over_all_batches_of_an_epoch():
     y = RNG.normal(size=(30, 1)).astype(np.float32)
     model = keras.Sequential([keras.layers.Dense(1, input_dim=4)])
     model.compile("sgd", keras.losses.LogCosh(), metrics=[Largest(), "RootMeanSquaredError", "mae"])
-    assert model.metrics_names == ["loss", "largest", "root_mean_squared_error", "mae"]
+    assert model.metrics_names == [
+        "loss",
+        "largest",
+        "root_mean_squared_error",
+        "mean_absolute_error",
+    ]
     model.fit(x, y, epochs=2, verbose=0)
     predicted = model.predict(x)
     _, largest, root, mae = model.evaluate(x, y, batch_size=7, verbose=0)

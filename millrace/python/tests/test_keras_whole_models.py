@@ -225,7 +225,7 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(tmp_path):
         back = models.load_model(tmp_path / "model")
         np.testing.assert_allclose(back.predict(numbers(4, 3)), made, rtol=1e-6)
         assert back.optimizer.get_config()["beta_1"] == 0.8
-        assert back.metrics_names == ["loss", "mae"]
+        assert back.metrics_names == ["loss", "mean_absolute_error"]
         np.testing.assert_allclose(go_on(back), losses, rtol=1e-5)
     with pytest.raises(FileExistsError, match="overwrite=True"):
         model.save(tmp_path / "model", overwrite=False)
@@ -257,7 +257,7 @@ def test_losses_and_metrics_that_are_objects_are_kept(tmp_path):
     model.save(tmp_path / "model")
     with tf.Graph().as_default():
         back = models.load_model(tmp_path / "model")
-        assert back.metrics_names == ["loss", "area", "accuracy"]
+        assert back.metrics_names == ["loss", "area", "acc"]
         found = back.evaluate(x, y, verbose=0)
     np.testing.assert_allclose(found, model.evaluate(x, y, verbose=0), rtol=1e-5)
 

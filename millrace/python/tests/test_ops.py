@@ -103,6 +103,16 @@ def test_division_gives_floating_numbers(check):
     check(tf.constant([-7]) % 3, np.array([2], np.int32))
 
 
+def test_numbers_too_small_to_be_normal_are_nothing(session, check):
+    exponent, factor = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    check(tf.exp(exponent), [0, np.exp(-80.0)], {exponent: [-95, -80]}, rtol=1e-5)
+    tiny = session.run(factor * 0.01, {factor: np.full(1000, 1e-37, np.float32)})
+    assert not tiny.any()
+    assert not session.run(tf.constant(1e-37) * tf.constant(0.01)).any()  # folded beforehand
+    # The thread that calls computes as it did.
+    assert np.float32(1e-37) * np.float32(0.01) > 0
+
+
 def test_logic(check):
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     x = tf.constant(a)

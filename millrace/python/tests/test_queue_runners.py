@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -187,3 +189,27 @@ def test_fields_that_are_not_known_are_kept():
     message = tf.train.QueueRunnerDef.FromString(data)
     assert message.queue_name == "q"
     assert message.SerializeToString() == data
+
+
+PROGRAM_WITH_WAITING_THREADS = """
+import sys, threading, time
+import millrace as tf
+
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+taken = tf.FIFOQueue(1, tf.int32).dequeue()
+with tf.Session() as session:
+    for _ in range(50):
+        threading.Thread(target=session.run, args=[taken], daemon=True).start()
+    time.sleep(0.2)
+sys.modules["slow"] = Slow()  # Python takes its time to end
+"""
+
+
+def test_a_program_may_end_while_threads_come_out_of_steps():
+    # Whether one comes while Python ends is a matter of luck: likely in each run, certain in some.
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", PROGRAM_WITH_WAITING_THREADS], stderr=-1)
+        assert done.returncode == 0, done.stderr[-2000:]

@@ -1,6 +1,7 @@
 """Names that few programs use: creators of variables, layers' aliases, vocabularies, messages ..."""
 
 import functools
+import pickle
 
 import numpy as np
 import pytest
@@ -131,6 +132,25 @@ def test_texts_as_numbers_of_words(tmp_path):
     ]
     as_bytes = list(preprocessing.ByteProcessor(4).transform(["abc", "abcdef"]))
     assert [row.tolist() for row in as_bytes] == [[97, 98, 99, 0], [97, 98, 99, 100]]
+
+
+def test_a_vocabulary_that_tensorflow_saved_is_read(tmp_path):
+    preprocessing = tf.contrib.learn.preprocessing
+    saved = preprocessing.VocabularyProcessor(3)
+    saved.fit(["a b a"])
+    home = b"ctensorflow.contrib.learn.python.learn.preprocessing"
+    data = pickle.dumps(saved, protocol=0)
+    for name, module in (
+        (b"VocabularyProcessor", b".text"),
+        (b"tokenizer", b".text"),
+        (b"CategoricalVocabulary", b".categorical_vocabulary"),
+    ):
+        ours = b"cmillrace._samples.vocabularies\n" + name
+        assert ours in data
+        data = data.replace(ours, home + module + b"\n" + name)
+    (tmp_path / "vocabulary").write_bytes(data)
+    again = preprocessing.VocabularyProcessor.restore(tmp_path / "vocabulary")
+    assert [row.tolist() for row in again.transform(["b c a"])] == [[2, 0, 1]]
 
 
 def test_places_in_lists_by_older_names(session):

@@ -42,12 +42,16 @@ def test_what_was_saved_is_served_by_its_signature(folder, session):
     assert tf.saved_model.signature_def_utils.is_valid_signature(signature)
 
 
-def test_the_name_of_a_folder_may_be_bytes(folder, session):
-    as_bytes = folder.encode()
-    save(as_bytes)
-    assert tf.saved_model.maybe_saved_model_directory(as_bytes)
-    tf.saved_model.loader.load(session, ["serve"], as_bytes)
-    assert session.run("y:0", {"x:0": [[1.0, 1.0]]}).tolist() == [[7.5]]
+def test_folders_may_be_named_by_bytes(folder, session):
+    with tf.Graph().as_default(), tf.Session() as other:
+        x, y = model()
+        other.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(other, folder.encode(), {"x": x}, {"y": y})
+        tf.summary.FileWriter(folder.encode() + b"_logs", other.graph).close()
+    assert os.listdir(folder + "_logs")
+    assert tf.saved_model.loader.maybe_saved_model_directory(folder.encode())
+    tf.saved_model.loader.load(session, ["serve"], folder.encode())
+    assert session.run("y:0", {"x:0": [[1.0, 1.0]]}).tolist() == [[3.5]]
 
 
 def test_a_folder_that_is_moved_still_loads_under_a_scope(folder, session):

@@ -271,3 +271,21 @@ def test_resetting_drops_variables():
         assert session.run(v) == 1
     # A local session is a cluster of its own: resetting another one changes nothing.
     tf.Session.reset("")
+
+
+def test_numbers_too_small_for_the_usual_form_are_zero_in_steps_alone(session):
+    x = tf.placeholder(tf.float32)
+    small = np.full(100_000, 1.5e-38, np.float32)  # a half of it is a denormal
+    assert not session.run(x * 0.5, {x: small}).any()
+    assert not session.run(tf.matmul([x], x[:, tf.newaxis] * 0.5) * 1e38, {x: small[:9]}).any()
+    assert (small * np.float32(0.5)).all()  # Python's own are as they were
+
+
+def test_where_nodes_are_placed_is_told_when_asked_for(capfd):
+    product = tf.multiply(tf.constant(2.0), 3.0, name="told")
+    for asked in (False, True):
+        with tf.Session(config=tf.ConfigProto(log_device_placement=asked)) as session:
+            session.run(product)
+        lines = capfd.readouterr().err.splitlines()
+        ends = ["told: (Mul): /job:localhost/replica:0/task:0/device:CPU:0"] if asked else []
+        assert [line.partition(" I ")[2] for line in lines if "told" in line] == ends

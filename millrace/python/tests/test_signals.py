@@ -12,6 +12,14 @@ import pytest
 import millrace as tf
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Also where the tests run in the background of a shell, which has its programs ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def soon(number):
     threading.Timer(0.15, lambda: os.kill(os.getpid(), number)).start()
 

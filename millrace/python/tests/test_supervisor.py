@@ -136,6 +136,16 @@ def test_ready_may_also_be_an_operation_that_fails(session):
     assert manager.prepare_session("", init_op=variable.initializer).run(variable) == 1.0
 
 
+def test_who_waits_for_long_is_told_what_is_missing(monkeypatch, caplog):
+    monkeypatch.setattr(session_manager, "_LONG_WAIT", 0.0)
+    tf.get_variable("lonely", [2])
+    manager = tf.train.SessionManager(ready_op=tf.report_uninitialized_variables())
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        manager.wait_for_session("", max_wait_secs=0.3)
+    warnings = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert len(warnings) == 1 and "lonely" in warnings[0].getMessage()
+
+
 # ---- Supervisor ----------------------------------------------------------------------------------
 
 

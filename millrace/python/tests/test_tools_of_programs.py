@@ -309,6 +309,44 @@ def test_digits_come_in_the_order_that_the_seeds_of_a_program_give(mnist, capsys
     assert capsys.readouterr().out.splitlines().count(f"Extracting {name}") == 3
 
 
+def test_digits_may_be_read_from_open_files(mnist):
+    from millrace.contrib.learn.python.learn.datasets.mnist import extract_images
+
+    with tf.gfile.Open(mnist + "/t10k-images-idx3-ubyte.gz", "rb") as file:
+        assert extract_images(file).shape == (2, 2, 2, 1)
+
+
+def test_digits_may_be_faked():
+    from millrace.examples.tutorials.mnist import input_data
+
+    data = input_data.read_data_sets("nowhere", fake_data=True, one_hot=True)
+    images, labels = data.train.next_batch(2, True)
+    assert data.test.num_examples == 10000 and np.shape(images) == (2, 784)
+    assert labels == [[1] + [0] * 9] * 2
+
+
+def test_keras_fetches_digits_that_are_not_there(tmp_path, monkeypatch):
+    from millrace._samples import mnist
+
+    held = tmp_path / "held.npz"
+    parts = {f"{part}_{kind}": np.arange(2) for part in ("x", "y") for kind in ("train", "test")}
+    np.savez(held, **parts)
+    asked = []
+
+    def fetched(name, origin, file_hash):
+        asked.append((name, origin.rpartition("/")[2], len(file_hash)))
+        return str(held)
+
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setattr(mnist, "get_file", fetched)
+    (x, _), (_, y) = tf.keras.datasets.mnist.load_data()
+    assert x.tolist() == y.tolist() == [0, 1] and asked == [("mnist.npz", "mnist.npz", 64)]
+    (tmp_path / "datasets").mkdir()
+    held.rename(tmp_path / "datasets" / "mnist.npz")
+    tf.keras.datasets.mnist.load_data()
+    assert len(asked) == 1
+
+
 def test_digits_that_are_not_there_are_not_downloaded(tmp_path):
     from millrace.examples.tutorials.mnist import input_data
 

@@ -260,3 +260,57 @@ def test_one_number_for_a_large_table_is_one_number_in_the_graph(graph, session)
     session.run(tf.global_variables_initializer())
     assert session.run([tf.reduce_min(table), tf.reduce_max(table)]) == [0.5, 0.5]
     assert set(session.run(words)) == {b"a"}
+
+
+def test_a_counter_fetched_beside_what_counts_it_up_has_the_new_number(session):
+    step = tf.train.get_or_create_global_step()
+    w = tf.Variable([1.0, 2.0])
+    loss = tf.reduce_sum(tf.square(w))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+    session.run(tf.global_variables_initializer())
+    for number in range(1, 4):
+        before = session.run(w)
+        _, got, after = session.run([train, step, w])
+        assert got == number and np.allclose(after, 0.8 * before)
+
+
+def _trained_model():
+    with tf.variable_scope("v"):
+        w, b = tf.get_variable("w", [2]), tf.get_variable("b", [2])
+    return tf.train.AdamOptimizer().minimize(tf.reduce_sum(w * b))
+
+
+def test_a_second_model_trains_with_the_slots_of_the_first(session):
+    _trained_model()
+    slots = ["v/w/Adam", "v/w/Adam_1", "v/b/Adam", "v/b/Adam_1"]
+    made = [v.op.name for v in tf.global_variables()]
+    assert made == ["v/w", "v/b", "beta1_power", "beta2_power", *slots]
+    with tf.variable_scope(tf.get_variable_scope(), reuse=True):
+        again = _trained_model()
+    assert [v.op.name for v in tf.global_variables()] == [*made, "beta1_power_1", "beta2_power_1"]
+    session.run(tf.global_variables_initializer())
+    session.run(again)
+    # Where nothing is reused, another optimizer has slots of its own.
+    tf.train.AdamOptimizer().minimize(tf.reduce_sum(tf.trainable_variables()[0]))
+    assert tf.global_variables()[-1].op.name == "v/w/Adam_3"
+
+
+def test_a_scope_that_ends_frees_all_default_names_below_it():
+    def opened(name):
+        with tf.variable_scope(None, name) as scope:
+            return scope.name
+
+    with tf.variable_scope("a") as a:
+        assert [opened("x"), opened("x")] == ["a/x", "a/x_1"]
+    assert [opened("a/x"), opened("a/x")] == ["a/x", "a/x_1"]
+    with tf.variable_scope(tf.get_variable_scope()):
+        with tf.variable_scope(a):
+            assert opened("x") == "a/x_2"
+        with tf.variable_scope("a"):
+            assert opened("x") == "a/x_2"
+        assert opened("a/x") == "a/x"
+    # What was left inside of a scope that was entered again counts there alone.
+    assert opened("a/x") == "a/x_2"
+    with tf.variable_scope("a"):
+        pass
+    assert opened("a/x") == "a/x"

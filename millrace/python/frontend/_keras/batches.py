@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from millrace._data.transformations import INFINITE_CARDINALITY, cardinality
 from millrace._graph.graph import get_default_graph
 from millrace._keras import sessions
 from millrace._values import errors
@@ -54,10 +55,30 @@ def iterator_of(data):
 
 
 class _Passes:
-    """Iterators over datasets of one graph, as far as nothing goes along them: {dataset: [(initializer, element)]}."""
+    """Iterators over datasets of one graph, as far as nothing goes along them: {dataset: [(initializer, element)]};
+    and sizes."""
 
     def __init__(self):
         self.free = {}
+        self.sizes = {}  # what datasets say of how many elements they have
+
+
+def size_of(dataset):
+    """How many elements a tf.data.Dataset has; None if that shows only at its end.
+
+    Raises:
+      ValueError: if it has no end.
+    """
+    sizes = get_default_graph().own(_Passes).sizes
+    if dataset not in sizes:
+        sizes[dataset] = int(sessions.get_session().run(cardinality(dataset)))
+    size = sizes[dataset]
+    if size == INFINITE_CARDINALITY:
+        raise ValueError(
+            "When passing an infinitely repeating dataset, you must specify how many steps to take: "
+            "`steps_per_epoch`, `validation_steps` or `steps`."
+        )
+    return size if size >= 0 else None
 
 
 def values_of(dataset):

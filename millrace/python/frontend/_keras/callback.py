@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from millrace._keras.progress import Progbar
+
 
 class Callback:
     """The base of callbacks; all methods do nothing.
@@ -110,16 +112,64 @@ class TerminateOnNaN(Callback):
 
 
 class ProgbarLogger(Callback):
-    """Accepted: `fit` prints a line after each epoch by itself.
+    """Prints how far each epoch has come, in a line of a Progbar.
 
     Args:
-      count_mode: "samples" or "steps"; stateful_metrics: accepted.
+      count_mode: whether "samples" or "steps" are counted.
+      stateful_metrics: names of numbers that are over the whole epoch already.
     """
 
     def __init__(self, count_mode="samples", stateful_metrics=None):
         if count_mode not in ("samples", "steps"):
             raise ValueError(f"Unknown `count_mode`: {count_mode}")
         self.count_mode, self.stateful_metrics = count_mode, set(stateful_metrics or [])
+        self._bar = self._values = None
+
+    def hold(self, names):
+        """Told which numbers are over the whole epoch already."""
+        self.stateful_metrics.update(names)
+        if self._bar is not None:
+            self._bar.stateful_metrics.update(names)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if not self.params["verbose"]:
+            return
+        if self.params.get("epochs", 1) > 1:
+            print(f"Epoch {epoch + 1}/{self.params['epochs']}")
+        self._seen, self._values = 0, []
+        self._bar = Progbar(
+            self.params[self.count_mode],
+            verbose=self.params["verbose"],
+            stateful_metrics=self.stateful_metrics,
+            unit_name=self.count_mode[:-1],
+        )
+
+    def on_batch_end(self, batch, logs=None):
+        if self._bar is None:
+            return
+        self._seen += 1 if self.count_mode == "steps" else logs.get("size", 0)
+        self._values = self._measured(logs)
+        # The end of the epoch has more to tell with the last batch.
+        if self._bar.target is None or self._seen < self._bar.target:
+            self._bar.update(self._seen, self._values)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self._bar is None:
+            return
+        if self._bar.target is None:
+            self._bar.target = self._seen
+        # Metrics are over the whole epoch here; the loss joins that of its last batch, as in TensorFlow.
+        self._bar.stateful_metrics.update(name for name in logs or {} if name != "loss")
+        self._bar.update(self._seen, self._values + self._measured(logs))
+        self._bar = None
+
+    def _measured(self, logs):
+        logs = logs or {}
+        # A model that its first data made had no names before.
+        names = self.params["metrics"] or [
+            n for n, value in logs.items() if isinstance(value, float)
+        ]
+        return [(name, logs[name]) for name in names if name in logs]
 
 
 class LambdaCallback(Callback):

@@ -206,7 +206,9 @@ class LearningRateScheduler(Callback):
             rate = self.schedule(epoch)
         optimizer.lr.load(rate, session)
         if self.verbose:
-            print(f"\nEpoch {epoch + 1:05d}: LearningRateScheduler sets learning rate to {rate}.")
+            print(
+                f"\nEpoch {epoch + 1:05d}: LearningRateScheduler reducing learning rate to {rate}."
+            )
 
 
 class EarlyStopping(Callback):
@@ -256,6 +258,8 @@ class EarlyStopping(Callback):
         if self.wait >= self.patience:
             self.stopped_epoch, self.model.stop_training = epoch, True
             if self.best_weights is not None:
+                if self.verbose:
+                    print("Restoring model weights from the end of the best epoch.")
                 self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs=None):
@@ -328,11 +332,19 @@ class ModelCheckpoint(Callback):
             if self.monitor not in logs:
                 _warn_of(self, logs)
                 return
-            if self.sign * logs[self.monitor] <= self.best:
+            before, now = self.sign * self.best, logs[self.monitor]
+            if self.sign * now <= self.best:
+                if self.verbose:
+                    print(
+                        f"\nEpoch {epoch + 1:05d}: {self.monitor} did not improve from {before:.5f}"
+                    )
                 return
-            self.best = self.sign * logs[self.monitor]
+            self.best = self.sign * now
+            improved = f"{self.monitor} improved from {before:.5f} to {now:.5f}, "
+        else:
+            improved = ""
         if self.verbose:
-            print(f"\nEpoch {epoch + 1:05d}: saving model to {path}")
+            print(f"\nEpoch {epoch + 1:05d}: {improved}saving model to {path}")
         if self.weights_only:
             self.model.save_weights(path)
         else:

@@ -42,10 +42,11 @@ class CompiledModel(Layer):
           loss: a name, a function of (y_true, y_pred) or a Loss; for several outputs a list or a dictionary by
             their layers' names; outputs without one take no labels. None if `add_loss` says all.
           metrics: a list of names and functions, for several outputs also a list of lists or a dictionary;
-            "accuracy" is the one that fits. What a mask leaves out is not measured.
+            "accuracy" and "crossentropy" are those that fit, and "acc" and "ce" in logs, where others have their
+            function's name ("mae" is "mean_absolute_error"). What a mask leaves out is not measured.
           loss_weights: numbers by which losses of several outputs count.
           sample_weight_mode: "temporal" if samples have a weight for each time, of shape [batch, time].
-          weighted_metrics: metrics in which the weights of samples count.
+          weighted_metrics: metrics in which the weights of samples count; "weighted_..." in logs.
 
         Raises:
           TypeError: for other arguments; ValueError: for unknown names, and if there is no loss at all.

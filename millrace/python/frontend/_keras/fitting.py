@@ -96,7 +96,11 @@ class Fitted(CompiledModel):
                 raise ValueError("validation_split is for arrays alone: give validation_data")
             source, held_out = source.split(validation_split)
         history = History()
-        followers = self._followers([*(callbacks or []), history], source, batch_size, verbose)
+        followers = self._followers(
+            [*(callbacks or []), history], source, batch_size, verbose, "train"
+        )
+        if verbose:
+            _announce(source, held_out)
         followers.params.update(epochs=epochs, do_validation=held_out is not None)
         if held_out is not None:
             followers.params["metrics"] += [f"val_{name}" for name in followers.params["metrics"]]
@@ -114,15 +118,12 @@ class Fitted(CompiledModel):
             if held_out is not None and _is_due(epoch, validation_freq):
                 found = self._evaluated(held_out, followers)
                 logs.update((f"val_{name}", value) for name, value in found.items())
-            if verbose:
-                numbers = " - ".join(f"{name}: {value:.4f}" for name, value in logs.items())
-                print(f"Epoch {epoch + 1}/{epochs} - {numbers}", flush=True)
             source.end()
             followers.tell("on_epoch_end", epoch, logs)
         followers.tell("on_train_end", {})
         return history
 
-    def _followers(self, callbacks, source, batch_size, verbose):
+    def _followers(self, callbacks, source, batch_size, verbose, what):
         params = {
             "batch_size": batch_size or (None if source.steps else 32),
             "steps": source.steps,
@@ -132,7 +133,7 @@ class Fitted(CompiledModel):
         }
         if self.inputs is not None and self._compiled is not None:
             params["metrics"] = self.metrics_names
-        return Followers(callbacks, self, params)
+        return Followers(callbacks, self, params, what)
 
     def _epoch(self, source, followers, what):
         """{name: mean} over the batches of an epoch of "train" or "test"; None if there are none."""
@@ -142,6 +143,7 @@ class Fitted(CompiledModel):
                 trained = self._ready()
                 trained.reset()
                 total = _Mean(trained.running)
+                followers.note_running(what, [trained.names[i] for i in trained.running])
             values = self.run_batch(what, arrays)
             total.add(values, len(arrays[0]))
             logs.update(zip(trained.names, map(float, values)))
@@ -195,7 +197,7 @@ class Fitted(CompiledModel):
 
     def predict_generator(self, generator, steps=None, callbacks=None, *unused, verbose=0, **more):
         """predict of an iterator or Sequence."""
-        return self.predict(generator, steps=steps, callbacks=callbacks)
+        return self.predict(generator, steps=steps, callbacks=callbacks, verbose=verbose)
 
     def evaluate(
         self,
@@ -217,8 +219,11 @@ class Fitted(CompiledModel):
             iterator gives, or a Dataset, which gives all if None.
         """
         source = self._source(x, y, sample_weight, size=batch_size, steps=steps)
-        followers = self._followers(callbacks, source, batch_size, verbose)
-        return alone(list(self._evaluated(source, followers).values()))
+        followers = self._followers(callbacks, source, batch_size, verbose, "test")
+        followers.progress.on_epoch_begin(0)
+        found = self._evaluated(source, followers)
+        followers.progress.on_epoch_end(0, found)
+        return alone(list(found.values()))
 
     def predict(
         self,
@@ -244,7 +249,8 @@ class Fitted(CompiledModel):
         )
         if source is None:
             source = sources.Arrays(self._to_predict(x), batch_size or 32, False)
-        followers = self._followers(callbacks, source, batch_size, verbose)
+        followers = self._followers(callbacks, source, batch_size, verbose, "predict")
+        followers.progress.on_epoch_begin(0)
         followers.tell("on_predict_begin", {})
         parts = []
         for arrays, logs in followers.along("predict", source.epoch()):
@@ -252,6 +258,7 @@ class Fitted(CompiledModel):
             parts.append(logs["outputs"])
         if not parts:
             raise ValueError("There are no samples.")
+        followers.progress.on_epoch_end(0, {})
         followers.tell("on_predict_end", {})
         return alone([np.concatenate(rows) for rows in zip(*parts)])
 
@@ -291,6 +298,20 @@ class _Mean:
         made = self.total / self.count
         made[self.running] = self.last[self.running]
         return dict(zip(names, made.tolist()))
+
+
+def _announce(source, held_out):
+    """Prints how much there is to train and to validate with, if that is arrays or datasets."""
+    if source.unit is None:
+        return
+    told = [f"Train on {_size(source)} {source.unit}"]
+    if held_out is not None and _size(held_out):
+        told.append(f"validate on {_size(held_out)} {source.unit}")
+    print(", ".join(told))
+
+
+def _size(source):
+    return source.steps if source.samples is None else source.samples
 
 
 def _is_due(epoch, frequency):

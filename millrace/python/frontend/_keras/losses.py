@@ -104,7 +104,7 @@ def poisson(y_true, y_pred):
     return reduce_mean(y_pred - y_true * gen_ops.log(y_pred + epsilon()), -1)
 
 
-def cosine_similarity(y_true, y_pred, axis=-1):
+def cosine_proximity(y_true, y_pred, axis=-1):
     """Minus the cosine of the angle between both."""
     y_true, y_pred = _both(y_true, y_pred)
     return -reduce_sum(l2_normalize(y_true, axis=axis) * l2_normalize(y_pred, axis=axis), axis)
@@ -212,7 +212,7 @@ mae = MAE = mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error
 msle = MSLE = mean_squared_logarithmic_error
 kld = KLD = kullback_leibler_divergence
-cosine = cosine_proximity = cosine_similarity
+cosine = cosine_similarity = cosine_proximity
 
 LOSSES = {
     name: function

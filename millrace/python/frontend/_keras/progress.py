@@ -48,7 +48,7 @@ class Progbar:
                 self._values[name] = (value, 1)
                 continue
             total, count = self._values.get(name, (0.0, 0))
-            steps = max(current - self._seen, 1)
+            steps = current - self._seen
             self._values[name] = (total + value * steps, count + steps)
         self._seen = current
         now = self._clock()
@@ -59,7 +59,7 @@ class Progbar:
             self._show(f"{self._bar(current)} - {self._time(current, now, is_last)}", is_last)
             self._written = now
         elif self.verbose == 2 and is_last:
-            self._show(f"{self.target}/{self.target} - {now - self._start:.0f}s", is_last)
+            self._show(f"{current}/{self.target} - {now - self._start:.0f}s", is_last)
 
     def add(self, n, values=None):
         """update with n steps more."""
@@ -67,7 +67,7 @@ class Progbar:
 
     def _bar(self, current):
         if self.target is None:
-            return f"{current}/Unknown"
+            return f"{current:7d}/Unknown"
         digits = len(str(self.target))
         done = int(self.width * min(current / max(self.target, 1), 1.0))
         head = "=" * max(done - 1, 0) + (">" if 0 < done < self.width else "=" * (done > 0))
@@ -81,7 +81,10 @@ class Progbar:
             if hours:
                 return f"ETA: {hours}:{minutes % 60:02d}:{left % 60:02d}"
             return f"ETA: {minutes}:{left % 60:02d}" if minutes else f"ETA: {left}s"
-        unit = f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms"
+        if each >= 1 or each == 0:
+            unit = f"{each:.0f}s"
+        else:
+            unit = f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
         return f"{now - self._start:.0f}s {unit}/{self.unit_name}"
 
     def _show(self, line, is_last):
@@ -89,7 +92,8 @@ class Progbar:
             mean = float(np.mean(total / max(count, 1)))
             line += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}"
         file = self._file or sys.stdout
-        back = "" if self.verbose == 2 else "\r"
+        # Backspaces too, for what shows text but knows no lines.
+        back = "" if self.verbose == 2 else "\b" * self._length + "\r"
         file.write(back + line.ljust(self._length) + ("\n" if is_last else ""))
         file.flush()
         self._length = len(line)

@@ -10,9 +10,10 @@ class _Source:
 
     Attributes:
       samples, steps: how many samples or batches an epoch has, as far as that is known.
+      unit: in what its size is told before training: "samples", "steps", or None to tell nothing.
     """
 
-    samples = steps = None
+    samples = steps = unit = None
 
     def epoch(self):
         """An iterator over the batches of the next epoch."""
@@ -24,6 +25,8 @@ class _Source:
 
 class Arrays(_Source):
     """Rows of arrays, a list; in another order in each epoch if `shuffles`."""
+
+    unit = "samples"
 
     def __init__(self, data, batch_size, shuffles):
         self._data, self._size, self._shuffles = data, batch_size, shuffles
@@ -85,6 +88,8 @@ class Iterators(_Prepared):
 class Datasets(_Prepared):
     """A tf.data.Dataset, which each epoch goes through once."""
 
+    unit = "steps"
+
     def epoch(self):
         return map(self._made, batches.values_of(self._data))
 
@@ -98,12 +103,13 @@ def of_batches(data, prepare, steps, shuffles):
       shuffles: whether a Sequence is in another order in each epoch.
 
     Raises:
-      ValueError: for an iterator without steps.
+      ValueError: for an iterator or a dataset without end, without steps.
     """
     if isinstance(data, batches.Sequence):
         return Sequences(data, prepare, steps, shuffles)
     if steps is None and batches.is_dataset(data):
-        return Datasets(data, prepare, None)
+        return Datasets(data, prepare, batches.size_of(data))
+    unit = "steps" if batches.is_dataset(data) else None
     data = batches.iterator_of(data)
     if not batches.is_iterator(data):
         return None
@@ -111,4 +117,6 @@ def of_batches(data, prepare, steps, shuffles):
         raise ValueError(
             "An iterator needs to be told how many steps to take: steps_per_epoch, validation_steps or steps."
         )
-    return Iterators(data, prepare, steps)
+    found = Iterators(data, prepare, steps)
+    found.unit = unit
+    return found

@@ -151,14 +151,15 @@ class Trained:
         chosen = _for_each(asked, names, "metrics") if each_has_own else [asked] * len(names)
         seen = set()
         for goal in self.goals:
-            own = chosen[names.index(goal.name)] or []
+            own, labels = chosen[names.index(goal.name)] or [], set()
             for metric in own if isinstance(own, (list, tuple)) else [own]:
                 function = _metric(metric, goal)
+                label = _label(metric, function, is_weighted)
+                if label in labels:
+                    continue  # the same one under another of its names
+                labels.add(label)
                 if isinstance(function, metrics.Metric):
-                    # Two outputs do not count into one.
-                    label, function = _label(function), _not_in(seen, function)
-                else:
-                    label = metric if isinstance(metric, str) else _label(function)
+                    function = _not_in(seen, function)  # two outputs do not count into one
                 self._add_name(f"{goal.name}_{label}" if len(names) > 1 else label)
                 with name_scope("metrics"):
                     self.numbers.append(self._measured(goal, function, label, is_weighted))
@@ -246,21 +247,48 @@ def _target(name, output, function):
     return placeholder(output.dtype.base_dtype, sizes, name=f"{name}_target")
 
 
-def _label(function):
-    """The name of a metric in logs."""
-    return getattr(function, "name", None) or function.__name__
+# By what it may be called: the name that it has in logs, and the functions of it for two classes, for
+# numbers of classes, and for vectors of them.
+_ACCURACY = (
+    "acc",
+    losses.binary_accuracy,
+    losses.sparse_categorical_accuracy,
+    losses.categorical_accuracy,
+)
+_ENTROPY = (
+    "ce",
+    losses.binary_crossentropy,
+    losses.sparse_categorical_crossentropy,
+    losses.categorical_crossentropy,
+)
+_FITTED = {"acc": _ACCURACY, "accuracy": _ACCURACY, "ce": _ENTROPY, "crossentropy": _ENTROPY}
+
+
+def _fitted(metric):
+    """What _FITTED has of it, or None."""
+    return _FITTED.get(metric) if isinstance(metric, str) else None
+
+
+def _label(metric, function, is_weighted):
+    """The name of a metric in logs, as TensorFlow 1 has it: that of the function ("mae" is in full there), but
+    short for what fits the loss."""
+    fitted = _fitted(metric)
+    label = fitted[0] if fitted else getattr(function, "name", None) or function.__name__
+    return f"weighted_{label}" if is_weighted else label
 
 
 def _metric(metric, goal):
-    """The function of a metric; "accuracy" is the one that fits the output and its loss."""
-    if metric not in ("acc", "accuracy"):
+    """The function of a metric; "accuracy" and "crossentropy" are those that fit the output and its loss."""
+    fitted = _fitted(metric)
+    if fitted is None:
         return metrics.get(metric)
-    loss = goal.function
-    if goal.output.shape.as_list()[-1] == 1 or loss in (losses.binary_crossentropy,):
-        return losses.binary_accuracy
-    if isinstance(loss, loss_objects.BinaryCrossentropy):
-        return losses.binary_accuracy
-    return losses.sparse_categorical_accuracy if _is_sparse(loss) else losses.categorical_accuracy
+    loss, (_, of_two, of_numbers, of_vectors) = goal.function, fitted
+    is_binary = loss is losses.binary_crossentropy or isinstance(
+        loss, loss_objects.BinaryCrossentropy
+    )
+    if goal.output.shape.as_list()[-1] == 1 or is_binary:
+        return of_two
+    return of_numbers if _is_sparse(loss) else of_vectors
 
 
 def _not_in(seen, metric):

@@ -40,6 +40,11 @@ _OWN = {
         name: f"_samples.mnist.{name}"
         for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()
     },
+    "contrib.learn.python.learn.preprocessing": {"_": "contrib.learn.preprocessing"},
+    "contrib.learn.python.learn.preprocessing.categorical_vocabulary": {
+        "_": "contrib.learn.preprocessing"
+    },
+    "contrib.learn.python.learn.preprocessing.text": {"_": "contrib.learn.preprocessing"},
     "contrib.losses.python.metric_learning.metric_loss_ops": {
         "_": "contrib.losses.metric_learning"
     },

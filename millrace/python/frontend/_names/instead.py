@@ -32,7 +32,6 @@ ADVICE = {
     "contrib.distribute": "a strategy of tf.distribute runs a function per replica, and a session the steps",
     "contrib.eager": _GRAPHS,
     "contrib.estimator": _CANNED,
-    "contrib.keras": _LAYERS,
     "contrib.layers.joint_weighted_sum_from_feature_columns": _COLUMNS,
     "contrib.layers.scattered_embedding_column": _COLUMNS,
     "contrib.layers.sequence_input_from_feature_columns": _COLUMNS,

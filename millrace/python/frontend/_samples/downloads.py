@@ -81,6 +81,7 @@ def get_file(
 
 def _fetch(origin, path, digest, algorithm):
     """Fetches a file whole, or leaves what is there as it is."""
+    print("Downloading data from", origin)
     part = f"{path}.part{os.urandom(8).hex()}"
     try:
         try:

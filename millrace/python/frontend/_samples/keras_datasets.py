@@ -58,8 +58,8 @@ def fashion_mnist():
     )
     folder = os.path.join("datasets", "fashion-mnist")
     paths = [get_file(name, _STORE + name, cache_subdir=folder) for name in names]
-    y_train, y_test = (mnist.extract_labels(path) for path in paths[::2])
-    x_train, x_test = (mnist.extract_images(path)[..., 0] for path in paths[1::2])
+    y_train, y_test = (mnist.digits_in(path) for path in paths[::2])
+    x_train, x_test = (mnist.pictures_in(path) for path in paths[1::2])
     return _paired(x_train, y_train, paths[1]), _paired(x_test, y_test, paths[3])
 
 

@@ -22,37 +22,44 @@ class CategoricalVocabulary:
       support_reverse: whether numbers can become words again.
     """
 
+    # The fields have TensorFlow's names: files of vocabularies are pickles.
     def __init__(self, unknown_token="<UNK>", support_reverse=True):
         self._unknown_token = unknown_token
-        self._reverse = [unknown_token] if support_reverse else None
+        self._support_reverse = support_reverse
+        self._reverse_mapping = [unknown_token] if support_reverse else None
         self._mapping = {unknown_token: 0}
-        self._counts = {}
-        self._frozen = False
+        self._freq = {}
+        self._freeze = False
+
+    def __setstate__(self, state):
+        former = {"_reverse": "_reverse_mapping", "_counts": "_freq", "_frozen": "_freeze"}
+        self._reverse_mapping = None  # TensorFlow's have none without support_reverse
+        self.__dict__.update({former.get(name, name): value for name, value in state.items()})
 
     def __len__(self):
         return len(self._mapping)
 
     def freeze(self, freeze=True):
         """From now on new words get no number, or do again."""
-        self._frozen = freeze
+        self._freeze = freeze
 
     def get(self, category):
         """The number of a word; a new one for a new word, 0 if it is frozen."""
         number = self._mapping.get(category)
         if number is not None:
             return number
-        if self._frozen:
+        if self._freeze:
             return 0
         number = self._mapping[category] = len(self._mapping)
-        if self._reverse is not None:
-            self._reverse.append(category)
+        if self._reverse_mapping is not None:
+            self._reverse_mapping.append(category)
         return number
 
     def add(self, category, count=1):
         """Counts a word, which gets a number."""
         number = self.get(category)
         if number > 0:
-            self._counts[category] = self._counts.get(category, 0) + count
+            self._freq[category] = self._freq.get(category, 0) + count
 
     def trim(self, min_frequency, max_frequency=-1):
         """Keeps only words that were counted more than `min_frequency` times, the most frequent first.
@@ -61,7 +68,7 @@ class CategoricalVocabulary:
           min_frequency: the count that is too low; max_frequency: the one that is too high, -1 for none.
         """
         ordered = sorted(
-            sorted(self._counts.items(), key=lambda item: item[0]),
+            sorted(self._freq.items(), key=lambda item: item[0]),
             key=lambda item: item[1],
             reverse=True,
         )
@@ -70,17 +77,26 @@ class CategoricalVocabulary:
             for word, count in ordered
             if count > min_frequency and (max_frequency <= 0 or count < max_frequency)
         ]
-        self._counts = dict(kept)
+        self._freq = dict(kept)
         words = [self._unknown_token, *(word for word, _ in kept)]
         self._mapping = {word: number for number, word in enumerate(words)}
-        if self._reverse is not None:
-            self._reverse = words
+        if self._reverse_mapping is not None:
+            self._reverse_mapping = words
 
     def reverse(self, class_id):
         """The word of a number. ValueError if that was not asked for."""
-        if self._reverse is None:
+        if self._reverse_mapping is None:
             raise ValueError("This vocabulary wasn't initialized with support_reverse.")
-        return self._reverse[class_id]
+        return self._reverse_mapping[class_id]
+
+
+class _Reader(pickle.Unpickler):
+    """Reads what TensorFlow's VocabularyProcessor saved as if it were from here."""
+
+    def find_class(self, module, name):
+        if module.partition(".")[2].startswith("contrib.learn.python.learn.preprocessing."):
+            return globals()[name]
+        return super().find_class(module, name)
 
 
 class VocabularyProcessor:
@@ -137,9 +153,9 @@ class VocabularyProcessor:
 
     @classmethod
     def restore(cls, filename):
-        """The one that `save` wrote. The file must be trusted: it is a pickle, as in TensorFlow."""
+        """The one that `save` wrote, here or in TensorFlow. The file must be trusted: it is a pickle, as in TensorFlow."""
         with open(filename, "rb") as file:
-            return pickle.loads(file.read())
+            return _Reader(file).load()
 
 
 class ByteProcessor:

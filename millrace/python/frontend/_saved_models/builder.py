@@ -26,7 +26,7 @@ class SavedModelBuilder:
     """Writes a SavedModel: first a graph with the variables, then perhaps other graphs, then `save`.
 
     Args:
-      export_dir: the folder; it must not be there, or be empty.
+      export_dir: the folder, as text or bytes; it must not be there, or be empty.
 
     Raises:
       AssertionError: if it is not empty.
@@ -247,7 +247,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 
     Args:
       session: the tf.Session that has the variables.
-      export_dir: the folder; it must not be there, or be empty.
+      export_dir: the folder, as text or bytes; it must not be there, or be empty.
       inputs, outputs: dictionaries of Tensors.
       legacy_init_op: an Operation to run when it was loaded.
     """

@@ -115,6 +115,29 @@ class _Store:
         # The scopes that were opened in each scope that is open now, the innermost last. What was
         # opened in one is forgotten when it is left: who enters it again finds the same default names.
         self.opened = [_Opened()]
+        self._forgotten = []  # per scope that was entered again and is open
+
+    def forget_below(self, name):
+        """Forgets also what was opened under the name of a scope that is left, but not in it: slots of its
+        variables, which an optimizer of a second model finds again thereby."""
+        gone = [(level, each) for level in self.opened for each in level.forget_below(name)]
+        if gone:
+            for level in self.opened:
+                level.tried.clear()
+            if self._forgotten:
+                self._forgotten[-1].extend(gone)
+
+    @contextlib.contextmanager
+    def entered_again(self):
+        """While a scope is open that was entered as such: when it is left, all is known that was before."""
+        forgotten = _Forgotten()
+        self._forgotten.append(forgotten)
+        try:
+            yield
+        finally:
+            self._forgotten = [each for each in self._forgotten if each is not forgotten]
+            for level, name in forgotten:
+                level.add(name)
 
     def is_open_name(self, name):
         return any(name in level.names for level in self.opened)
@@ -137,6 +160,22 @@ class _Opened:
     def __init__(self):
         self.names = set()
         self.tried = {}  # by default name: the numbers below are taken
+        self._below = {}  # by a name: those that begin with it and a slash
+
+    def add(self, name):
+        if name not in self.names:
+            self.names.add(name)
+            for above in _names_above(name):
+                self._below.setdefault(above, set()).add(name)
+
+    def forget_below(self, name):
+        """Forgets the names below one; gives them."""
+        gone = self._below.pop(name, ())
+        for each in gone:
+            self.names.discard(each)
+            for above in _names_above(each):
+                self._below.get(above, set()).discard(each)
+        return gone
 
     def copied(self):
         return self.joined(_Opened())
@@ -144,12 +183,25 @@ class _Opened:
     def joined(self, other):
         """One that knows what both do."""
         made = _Opened()
-        made.names = self.names | other.names
+        for name in self.names | other.names:
+            made.add(name)
         made.tried = {
             name: max(self.tried.get(name, 0), other.tried.get(name, 0))
             for name in {**self.tried, **other.tried}
         }
         return made
+
+
+class _Forgotten(list):
+    """The (level, name) pairs that were forgotten while a scope was open."""
+
+
+def _names_above(name):
+    """ "a" and "a/b" of "a/b/c"."""
+    end = name.find("/")
+    while end >= 0:
+        yield name[:end]
+        end = name.find("/", end + 1)
 
 
 def _store():
@@ -167,6 +219,11 @@ def put_scopes_of_variables(graph, scopes):
     store = graph.own(_Store)
     store.scope, opened = scopes
     store.opened[:] = [level.copied() for level in opened]
+
+
+def has_variable(name):
+    """Whether get_variable has made a variable of this full name."""
+    return name in _store().variables
 
 
 def get_variable_scope():
@@ -514,7 +571,11 @@ class variable_scope:
             custom_getter=_nested_getter(inherited.custom_getter, self._custom_getter),
         )
         store.scope = made
-        store.opened[-1].names.add(name)
+        store.opened[-1].add(name)
+        if isinstance(given, VariableScope):
+            self._stack.enter_context(store.entered_again())
+        else:
+            self._stack.callback(store.forget_below, name)
         store.opened.append(_Opened())
         self._stack.callback(store.opened.pop)
         self._stack.callback(setattr, store, "scope", outer)

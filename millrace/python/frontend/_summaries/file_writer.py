@@ -106,7 +106,7 @@ class FileWriter:
         filename_suffix=None,
         session=None,
     ):
-        self._logdir = os.fspath(logdir)
+        self._logdir = os.fsdecode(logdir)
         self._suffix = filename_suffix or ""
         # A flush of a remote file is a request, to S3 with all that was there before: time alone asks for one.
         self._max_queue = math.inf if paths.is_remote(self._logdir) else max_queue

@@ -17,6 +17,7 @@ from millrace._values import errors
 _log = logging.getLogger("millrace")
 
 _FIRST_PAUSE = 0.1  # seconds; then twice as long each time, up to recovery_wait_secs
+_LONG_WAIT = 10.0  # seconds, after which it is told why
 
 # What a session may fail with because a task is not there, or is there anew.
 LOST = (errors.AbortedError, errors.UnavailableError)
@@ -172,7 +173,7 @@ class SessionManager:
         """
         limit = float("inf") if max_wait_secs is None else max_wait_secs
         until = time.monotonic() + limit
-        pause, told = _FIRST_PAUSE, None
+        pause, told, since, is_warned = _FIRST_PAUSE, None, time.monotonic(), False
         while True:
             sess, missing = self._ready_session(master, config)
             if sess is not None:
@@ -184,7 +185,14 @@ class SessionManager:
                 )
             if missing != told:
                 _log.info("Waiting for model to be ready: %s", missing)
-                told = missing
+                told, is_warned = missing, False
+            if not is_warned and time.monotonic() - since > _LONG_WAIT:
+                _log.warning(
+                    "still waiting for the chief to make the model ready: %s. What names no task stands on the "
+                    "task of each session alone: was it meant for a parameter server?",
+                    missing,
+                )
+                is_warned = True
             time.sleep(min(pause, self._longest_pause, left))
             pause *= 2
 

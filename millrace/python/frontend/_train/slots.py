@@ -5,7 +5,12 @@ from millrace._flow.cond_context import cond
 from millrace._graph.default_graph import colocate_with
 from millrace._ops.arrays import zeros
 from millrace._state.initializers import Zeros
-from millrace._state.named_variables import get_variable, variable_scope
+from millrace._state.named_variables import (
+    get_variable,
+    get_variable_scope,
+    has_variable,
+    variable_scope,
+)
 from millrace._state.variable_defs import SaveSliceInfo
 from millrace._state.variables import ResourceVariable, Variable, is_variable_initialized
 
@@ -63,7 +68,8 @@ def _made(primary, name, colocate_with_primary, **arguments):
     if isinstance(primary, Variable):
         use_resource = isinstance(primary, ResourceVariable)
         durable = primary.durable  # without what the optimizer knows, no step can follow
-    with variable_scope(None, f"{_name_of(primary)}/{name}") as scope:
+    name = _unmade(f"{_name_of(primary)}/{name}")
+    with variable_scope(None, name) as scope:
         scope.set_partitioner(None)  # it is as large as its primary, which may be a part already
         with colocate_with(primary if colocate_with_primary else None):
             slot = get_variable(
@@ -71,6 +77,20 @@ def _made(primary, name, colocate_with_primary, **arguments):
             )
     _set_slice(slot, primary)
     return slot
+
+
+def _unmade(name):
+    """`name`, or with the first of _1, _2 ... that no variable has, unless variables are reused: then an optimizer
+    of a second model shares the first one's slots, as in TensorFlow."""
+    scope = get_variable_scope()
+    if scope.reuse:
+        return name
+    prefix = f"{scope.name}/" if scope.name else ""
+    made, number = name, 0
+    while has_variable(prefix + made):
+        number += 1
+        made = f"{name}_{number}"
+    return made
 
 
 def _name_of(primary):

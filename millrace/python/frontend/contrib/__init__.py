@@ -6,7 +6,7 @@ from millrace._names import finder as _finder
 
 _MODULES = frozenset(
     "cluster_resolver copy_graph crf data deprecated distribute distributions estimator "
-    "factorization feature_column framework graph_editor grid_rnn hooks image integrate layers "
+    "factorization feature_column framework graph_editor grid_rnn hooks image integrate keras layers "
     "learn legacy_seq2seq lookup losses metrics nn opt predictor resampler rnn seq2seq signal "
     "slim sparsemax staging stateless tensorboard text tfprof tpu training util".split()
 )

@@ -8,6 +8,7 @@ from millrace._flow.checks import assert_positive
 from millrace._flow.functional import map_fn
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.arithmetic import argmax, cast
 from millrace._ops.arrays import expand_dims, one_hot, reshape, transpose, zeros_like
 from millrace._ops.cross_entropies import sigmoid_cross_entropy_with_logits
@@ -153,6 +154,7 @@ class Categorical(OfClasses):
         with name_scope(name) as scope:
             self._logits, self._probs = logits_and_probs(logits, probs, several=True)
         super().__init__(parameters, self._logits, dtype, scope)
+        count_more(7)  # an identity of the parameter, and the number of classes
 
     logits = property(lambda self: self._logits)
     probs = property(lambda self: self._probs)
@@ -161,7 +163,10 @@ class Categorical(OfClasses):
         return []
 
     def _sample_n(self, n, seed=None):
-        return cast(self._drawn_classes(n, seed), self.dtype)
+        count_more(-10)  # TensorFlow draws from the logits as they are
+        drawn = cast(self._drawn_classes(n, seed), self.dtype)
+        count_more(-5)
+        return drawn
 
     def _log_prob(self, k):
         k = cast(k, dtypes.int64)

@@ -8,6 +8,7 @@ from millrace._distributions.shapes import as_vector, joined
 from millrace._flow.control_flow import Assert
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_graph import control_dependencies, name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.arrays import reshape
 from millrace._ops.reductions import reduce_any, reduce_prod
 from millrace._values import dtypes
@@ -158,6 +159,8 @@ class Distribution:
             shape = convert(sample_shape, dtypes.int32)
             known = constant_value(shape)
             vector = reshape(shape, [-1])
+            if known is not None:
+                count_more(-5 if known.ndim else -4)  # TensorFlow needs no nodes for a known shape
             drawn = self._sample_n(reduce_prod(vector), seed)
             made = reshape(drawn, joined(vector, gen_ops.shape(drawn)[1:]))
             if known is not None:

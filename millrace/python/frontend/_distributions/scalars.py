@@ -14,6 +14,7 @@ from millrace._distributions.shapes import broadcast, broadcast_tensors, dtype_o
 from millrace._flow.checks import assert_positive
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.arrays import expand_dims, where, zeros_like
 from millrace._ops.random_values import random_normal, random_uniform
 from millrace._values import dtypes
@@ -124,6 +125,7 @@ class Normal(ScalarDistribution):
 
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
         super().__init__(dict(locals()), {"loc": loc, "scale": scale}, ["scale"])
+        count_more(2)  # an identity of each parameter
 
     loc = parameter("loc", "The means.")
     scale = parameter("scale", "The standard deviations.")
@@ -178,6 +180,7 @@ class Uniform(ScalarDistribution):
         self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True, name="Uniform"
     ):
         super().__init__(dict(locals()), {"low": low, "high": high})
+        count_more(2)  # an identity of each parameter
 
     low = parameter("low", "The lower bounds.")
     high = parameter("high", "The upper bounds.")

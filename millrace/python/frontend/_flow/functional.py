@@ -5,6 +5,7 @@ from millrace._flow.tensor_array import TensorArray
 from millrace._flow.while_context import while_loop
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more
 from millrace._values import structure
 from millrace._values.tensor_shape import TensorShape
 
@@ -33,6 +34,11 @@ class _Elements:
             TensorArray(tensor.dtype, size=self.size, clear_after_read=False).unstack(tensor)
             for tensor in self._tensors
         ]
+
+    def count_more(self, results=0):
+        """Counts what TensorFlow makes more: a size for each array, and for the limit, if it is known."""
+        if self.known_size is not None:
+            count_more(len(self._tensors) + results + 1)
 
     def at(self, index):
         return structure.pack(self._structure, [array.read(index) for array in self._arrays])
@@ -99,6 +105,8 @@ def map_fn(
             for kind in structure.flatten(dtype)
         ]
 
+        elements.count_more(len(results))
+
         def step(index, arrays):
             made = fn(elements.at(index))
             _check_same(made, dtype, "dtype and results of fn")
@@ -118,8 +126,12 @@ def map_fn(
 
 def _begun(elements, initializer, from_end):
     """Where a fold begins: what is held then, after how many parts, and the place of the nth part."""
-    last = elements.size - 1
-    place = (lambda index: last - index) if from_end else lambda index: index
+    if from_end:
+        last = elements.size - 1
+        place = lambda index: last - index  # noqa: E731
+        count_more(-2)  # TensorFlow counts downwards
+    else:
+        place = lambda index: index  # noqa: E731
     if initializer is None:
         return elements.at(place(convert(0))), 1, place
     return structure.map_structure(convert, initializer), 0, place
@@ -130,10 +142,12 @@ def _folded(fn, elems, initializer, parallel_iterations, back_prop, name, defaul
     with name_scope(name, default_name, structure.flatten(elems)):
         elements = _Elements(elems)
         start, begin, place = _begun(elements, initializer, from_end)
+        elements.count_more()
 
         def step(index, held):
             made = fn(held, elements.at(place(index)))
             _check_same(made, held, "initializer and results of fn")
+            count_more(-2 * from_end)
             return index + 1, made
 
         _, result = while_loop(
@@ -223,6 +237,7 @@ def scan(
         if initializer is None:
             first = place(convert(0))
             results = [array.write(first, leaf) for array, leaf in zip(results, leaves)]
+        elements.count_more(len(results))
 
         def step(index, held, arrays):
             at = place(index)

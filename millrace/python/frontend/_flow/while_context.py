@@ -7,6 +7,7 @@ from millrace._flow.tensor_array import TensorArray
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more, counted_as
 from millrace._ops.gradients import bar_gradients
 from millrace._values import dtypes, structure
 from millrace._values.tensor_shape import as_shape
@@ -195,7 +196,8 @@ def while_loop(
         keep_going, step = _with_arrays(cond, body, loop_vars)
         if maximum_iterations is not None:
             keep_going, step = _counted(keep_going, step, maximum_iterations)
-            variables = [gen_ops.identity(0), *variables]
+            with counted_as(1 if hasattr(maximum_iterations, "dtype") else 2):
+                variables = [gen_ops.identity(0), *variables]
             invariants = invariants and [(), *invariants]
         context = WhileContext(scope[:-1], parallel_iterations)
         context.back_prop, context.swap_memory = bool(back_prop), bool(swap_memory)
@@ -264,7 +266,9 @@ def _counted(cond, body, limit):
         return gen_ops.logical_and(gen_ops.less(count, limit), cond(*variables))
 
     def step(count, *variables):
+        count_more(2)  # TensorFlow adds to the number first
         returned = body(*variables)
+        count_more(-2)
         if not isinstance(returned, (list, tuple)):
             returned = [returned]
         return [gen_ops.add(count, 1), *returned]

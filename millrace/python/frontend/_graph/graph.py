@@ -23,10 +23,12 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
       core: the C++ half, which has the nodes.
       outer_graph: of the graph of a function, the one around it; else None.
       has_values: whether what is made in it has a value at once, as in a function of tf.py_function.
+      more_nodes: how many nodes more TensorFlow would have made (see node_counts.py).
     """
 
     outer_graph = None
     has_values = False
+    more_nodes = 0
 
     def __init__(self):
         self.core = _millrace.GraphCore(_millrace.ops)

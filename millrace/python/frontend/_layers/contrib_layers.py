@@ -167,6 +167,7 @@ class _BatchNorm(BatchNormalization):
     def __init__(self, updates_collections, **kwargs):
         super().__init__(**kwargs)
         self.updates_collections = updates_collections
+        self.moves_with_outputs = updates_collections is None
 
     def is_fusible(self, rank):
         return rank == 2 and self.axis == [1] or super().is_fusible(rank)

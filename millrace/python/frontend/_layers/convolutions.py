@@ -1,6 +1,7 @@
 """Layers of filters that move over volumes, images or along lines."""
 
 from millrace._graph.conversion import convert
+from millrace._graph.node_counts import counted_as
 from millrace._layers.functions_of_layers import function_of_layer
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
@@ -253,6 +254,12 @@ class Conv2DTranspose(Convolution):
         return [*self.kernel_size, self.filters, channels]
 
     def convolved(self, inputs):
+        # TensorFlow works out all sizes in the graph, also those that are known.
+        of_each = 8 if self.padding == "valid" else 6
+        with counted_as(self.rank * of_each + (12 if self.rank == 2 else 8)):
+            return self._transposed(inputs)
+
+    def _transposed(self, inputs):
         known = self.compute_output_shape(inputs.shape)
         sizes = known.as_list()
         if None in sizes:

@@ -6,6 +6,7 @@ import numbers
 from millrace import _gen as gen_ops
 from millrace._flow.smart_cond import smart_cond
 from millrace._graph.conversion import convert
+from millrace._graph.node_counts import counted_as
 from millrace._layers.functions_of_layers import function_of_layer
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
@@ -226,9 +227,11 @@ class Flatten(Layer):
         if rank == 1:
             return expand_dims(inputs, 1)
         batch, *others = inputs.shape.as_list()
-        if None not in others:
-            return reshape(inputs, [-1, math.prod(others)])
-        made = reshape(inputs, [shape_of(inputs)[0] if batch is None else batch, -1])
+        # TensorFlow looks at the size of the batch if it is not known, also where the others are.
+        with counted_as(2 if batch else 8):
+            if None not in others:
+                return reshape(inputs, [-1, math.prod(others)])
+            made = reshape(inputs, [shape_of(inputs)[0] if batch is None else batch, -1])
         made.set_shape([batch, None])
         return made
 

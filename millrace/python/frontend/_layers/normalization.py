@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._flow.smart_cond import known_truth, smart_cond
 from millrace._graph.default_graph import colocate_with, name_scope
+from millrace._graph.node_counts import counted_as
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
 from millrace._ops.arithmetic import cast
@@ -19,6 +20,10 @@ from millrace._values.tensor_shape import TensorShape
 # What the fused op takes; others, float64 among them, are computed of many ops.
 _FUSED_TYPES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
 
+# How many nodes TensorFlow makes for it, in training, not, and if that is told later: in its layer, and in the
+# function of contrib, which does without the layer for rows and where averages move with the outputs.
+_NODES_OF_FUSED = {True: 14, False: 2, None: 36}
+_NODES_WITHOUT_LAYER = {True: 11, False: 1, None: 41}
 
 # Replicas of a model each have averages of their own batches, of which a checkpoint has the mean.
 _AVERAGED = {
@@ -104,6 +109,9 @@ class BatchNormalization(Layer):
         self.fused = True if fused is None else bool(fused)
         self.beta = self.gamma = self.moving_mean = self.moving_variance = None
 
+    # Whether what takes the outputs waits until the averages have moved.
+    moves_with_outputs = False
+
     def build(self, input_shape):
         shape = TensorShape(input_shape)
         if shape.ndims is None:
@@ -166,19 +174,24 @@ class BatchNormalization(Layer):
         mean, variance = self.moving_mean.value(), self.moving_variance.value()
         if known_truth(training) is not False:
             mean, variance = self._moments_and_updates(x, training)
-        sizes = x.shape.as_list()
-        broad = [size if axis in self.axis else 1 for axis, size in enumerate(sizes)]
         outputs = normalize(
             x,
-            reshape(mean, broad),
-            reshape(variance, broad),
-            reshape(self.beta, broad) if self.center else None,
-            reshape(self.gamma, broad) if self.scale else None,
+            self._broad(mean, x),
+            self._broad(variance, x),
+            self._broad(self.beta, x) if self.center else None,
+            self._broad(self.gamma, x) if self.scale else None,
             self.epsilon,
         )
         outputs = cast(outputs, inputs.dtype.base_dtype)
         outputs.set_shape(inputs.shape)
         return outputs
+
+    def _broad(self, values, x):
+        """Values of the one axis of features so that they broadcast to x."""
+        sizes = x.shape.as_list()
+        if len(self.axis) > 1 or self.axis == [len(sizes) - 1]:
+            return values
+        return reshape(values, [n if axis in self.axis else 1 for axis, n in enumerate(sizes)])
 
     def _fused(self, inputs, training):
         channels = inputs.shape.as_list()[self.axis[0]]
@@ -202,12 +215,15 @@ class BatchNormalization(Layer):
             )
             return list(made)
 
-        outputs, mean, variance = smart_cond(
-            training, lambda: normalized(True), lambda: normalized(False)
-        )
-        if known_truth(training) is not False:
-            self._move(self.moving_mean, mean, training)
-            self._move(self.moving_variance, variance, training)
+        # TensorFlow decides in the graph what part of the averages stays, and not whether they move.
+        nodes = _NODES_WITHOUT_LAYER if flat or self.moves_with_outputs else _NODES_OF_FUSED
+        with counted_as(nodes[known_truth(training)] - flat):
+            outputs, mean, variance = smart_cond(
+                training, lambda: normalized(True), lambda: normalized(False)
+            )
+            if known_truth(training) is not False:
+                self._move(self.moving_mean, mean, training)
+                self._move(self.moving_variance, variance, training)
         outputs = squeeze(outputs, [1, 2]) if flat else outputs
         outputs.set_shape(inputs.shape)
         return outputs
@@ -216,16 +232,17 @@ class BatchNormalization(Layer):
         """What to normalize by, in training and if `training` is known only later."""
         axes = [axis for axis in range(x.shape.ndims) if axis not in self.axis]
         mean, variance = moments(x, axes, keepdims=len(self.axis) > 1)
-        of_population = variance * self._correction(x, axes) if self.fused else variance
-        self._move(self.moving_mean, mean, training)
-        self._move(self.moving_variance, of_population, training)
-        if known_truth(training):
-            return mean, variance
-        # By elements and not by tf.cond: both sides are there anyway.
-        return (
-            where(training, mean, self.moving_mean.value()),
-            where(training, variance, self.moving_variance.value()),
-        )
+        with counted_as(8 if known_truth(training) else 40):
+            of_population = variance * self._correction(x, axes) if self.fused else variance
+            self._move(self.moving_mean, mean, training)
+            self._move(self.moving_variance, of_population, training)
+            if known_truth(training):
+                return mean, variance
+            # By elements and not by tf.cond, as TensorFlow does: both sides are there anyway.
+            return (
+                where(training, mean, self.moving_mean.value()),
+                where(training, variance, self.moving_variance.value()),
+            )
 
     def _correction(self, x, axes):
         number = cast(reduce_prod(gen_ops.gather_v2(shape_of(x), axes, 0)), x.dtype.base_dtype)

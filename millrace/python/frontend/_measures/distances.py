@@ -4,6 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more
 from millrace._measures.losses import Reduction, both_float, check_given, compute_weighted_loss
 from millrace._measures.ranks import remove_squeezable_dimensions
 from millrace._ops.arithmetic import cast
@@ -93,6 +94,7 @@ def hinge_loss(
     check_given(labels=labels, logits=logits)
     with name_scope(scope, "hinge_loss", [logits, labels, weights]) as scope:
         labels, logits = both_float(labels, logits)
+        count_more(1)  # the ones are filled
         losses = gen_ops.relu(1 - (2 * labels - 1) * logits)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
@@ -254,6 +256,7 @@ def sparse_softmax_cross_entropy(
 def _of_rank(weights, rank):
     """Weights without a last axis that is one too many."""
     if isinstance(weights, (int, float)):
+        count_more(-1)  # TensorFlow makes a Tensor of them here, and not again in what follows
         return weights
     weights = convert(weights)
     has_more = rank is not None and weights.shape.ndims == rank + 1

@@ -2,6 +2,8 @@
 
 import numbers
 
+import numpy as np
+
 from millrace import _gen as gen_ops
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import constant, convert
@@ -11,6 +13,7 @@ from millrace._graph.default_graph import (
     get_collection,
     name_scope,
 )
+from millrace._graph.node_counts import counted_as
 from millrace._measures.ranks import assert_broadcastable, broadcast_weights
 from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import ones_like, zeros_like
@@ -18,6 +21,7 @@ from millrace._ops.arrays import size as size_of
 from millrace._ops.reductions import reduce_sum
 from millrace._state.replica_contexts import note_loss_reduction
 from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
 
 
 class Reduction:
@@ -137,12 +141,40 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert(losses)
-        with control_dependencies(_checks(weights, losses)):
+        if not isinstance(weights, (numbers.Number, np.ndarray)):
+            weights = convert(weights)
+        with (
+            counted_as(_nodes_of_loss(losses, weights, reduction)),
+            control_dependencies(_checks(weights, losses)),
+        ):
             note_loss_reduction(reduction != Reduction.SUM)
             loss = _reduced(cast(losses, dtypes.float32), weights, reduction)
             loss = cast(loss, losses.dtype.base_dtype)
         add_loss(loss, loss_collection)
         return loss
+
+
+def _nodes_of_loss(losses, weights, reduction):
+    """How many nodes TensorFlow makes, which looks at weights in the graph, also where they are a number."""
+    is_value = not hasattr(weights, "op")
+    shape = TensorShape(np.shape(weights)) if is_value else weights.shape
+    are_known = shape.is_fully_defined() and losses.shape.is_fully_defined()
+    check = 5 if shape.ndims == 0 or are_known else 63
+    kind = np.asarray(weights).dtype if is_value else weights.dtype.base_dtype.as_numpy_dtype
+    is_cast = kind != np.float32 and not (is_value and kind == np.float64)
+    number = 2 * is_value + is_cast + check + 1
+    if losses.dtype.base_dtype != dtypes.float32:
+        number += 2
+    if reduction == Reduction.NONE:
+        return number
+    if reduction == Reduction.SUM:
+        return number + 2
+    if reduction == Reduction.MEAN:
+        return number + 11
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        return number + 7
+    is_alike = are_known and shape.is_compatible_with(losses.shape)
+    return number + (14 if is_alike else 18 + check)
 
 
 def _checks(weights, losses):
@@ -183,7 +215,7 @@ def mean_pairwise_squared_error(
     check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
         labels, predictions = both_float(labels, predictions)
-        with control_dependencies(_checks(weights, labels)):
+        with counted_as(61), control_dependencies(_checks(weights, labels)):
             loss = _pairwise(predictions - labels, cast(weights, dtypes.float32))
         add_loss(loss, loss_collection)
         return loss

@@ -6,6 +6,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more, counted_as
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape, as_shape
 
@@ -199,6 +200,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
       a list of Tensors.
     """
     if isinstance(num_or_size_splits, int):
+        count_more(1)  # the number as a constant
         return gen_ops.split(axis, value, num_split=num_or_size_splits, name=name)
     sizes = convert(num_or_size_splits)
     if num is None:
@@ -317,7 +319,8 @@ def zeros_like(tensor, dtype=None, name=None, optimize=True):
 @takes_composites
 def ones_like(tensor, dtype=None, name=None, optimize=True):
     """Ones of the shape of a Tensor, and of its type if none is given."""
-    return _like(tensor, dtype, name, "ones_like", ones, getattr(gen_ops, "ones_like", None))
+    with counted_as(3):  # TensorFlow fills the shape
+        return _like(tensor, dtype, name, "ones_like", ones, getattr(gen_ops, "ones_like", None))
 
 
 def _like(tensor, dtype, name, default_name, make, wrapper):

@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import reshape
 from millrace._ops.cross_entropies import (
@@ -249,6 +250,7 @@ def nce_loss(
             partition_strategy,
             None,
         )
+        count_more(38)  # TensorFlow looks up true and drawn classes at once and takes them apart
         return reduce_sum(sigmoid_cross_entropy_with_logits(labels=wanted, logits=logits), 1)
 
 
@@ -282,6 +284,7 @@ def sampled_softmax_loss(
             partition_strategy,
             seed,
         )
+        count_more(26)  # as in nce_loss
         return softmax_cross_entropy_with_logits_v2(
             labels=gen_ops.stop_gradient(wanted), logits=logits
         )

@@ -6,6 +6,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import colocate_with, name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import ones_like
 from millrace._ops.gradients import IndexedSlices
@@ -70,6 +71,8 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
         values = _values(t, "t")
         if not isinstance(clip_norm, numbers.Number):
             clip_norm = cast(clip_norm, values.dtype.base_dtype)
+        if isinstance(clip_norm, numbers.Number):
+            count_more(-1)  # a constant at each of its two uses, and no bound
         limit = gen_ops.maximum(convert(clip_norm, values.dtype.base_dtype), 0)
         squares = reduce_sum(values * values, axes, keepdims=True)
         # The square root has no slope at 0: where all is 0 its gradient must not be asked for.
@@ -126,6 +129,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     values_in = [_named(t) for t in t_list if t is not None]
     with name_scope(name, "clip_by_global_norm", [*values_in, clip_norm]) as scope:
         limit = convert(clip_norm, dtype)
+        count_more(isinstance(clip_norm, numbers.Number))  # a constant at each of its two uses
         finite = limit * gen_ops.minimum(1.0 / norm, constant(1.0, dtype) / limit)
         nan = constant(float("nan"), dtype)
         scale = gen_ops.select(gen_ops.is_finite(norm), finite, nan)

@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more, nodes_of_rate
 from millrace._ops.arrays import concat, expand_dims, reverse, squeeze
 from millrace._ops.layers import one_of
 from millrace._ops.volumes import conv3d
@@ -335,6 +336,8 @@ def convolution(
     with name_scope(name, "convolution", [input, filters]) as scope:
         input, filters = convert(input, name="input"), convert(filters, name="filter")
         rank = input.shape.ndims if input.shape.ndims is not None else filters.shape.ndims
+        if rate is not None:
+            count_more(nodes_of_rate(rate, input, str(data_format), padding))
         if rank == 4:
             return conv2d(
                 input,

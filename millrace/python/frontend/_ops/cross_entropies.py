@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import counted_as
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import reshape, stop_gradient, transpose, zeros_like
 from millrace._ops.layers import one_of
@@ -113,16 +114,24 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
         dtype = logits.dtype.base_dtype
         logits = _precise(logits)
         labels = cast(convert(labels, name="labels", hint=dtype), logits.dtype.base_dtype)
-        if axis not in (None, -1):
-            logits, labels = _classes_last(logits, axis), _classes_last(labels, axis)
-        if logits.shape.ndims == 2 and dtype == logits.dtype.base_dtype:
-            return _dense_loss(logits, labels, scope)
-        outer = gen_ops.shape(logits)[:-1]
-        static = logits.shape[:-1] if logits.shape.ndims is not None else None
-        loss = reshape(_dense_loss(_as_matrix(logits), _as_matrix(labels), scope), outer)
-        if static is not None:
-            loss.set_shape(static)
+        is_last = axis in (None, -1)
+        # TensorFlow makes matrices of all that it is given, in the graph, also of matrices.
+        with counted_as(31 if is_last else 53):
+            if not is_last:
+                logits, labels = _classes_last(logits, axis), _classes_last(labels, axis)
+            loss = _dense_losses(logits, labels, scope)
         return cast(loss, dtype)
+
+
+def _dense_losses(logits, labels, scope):
+    if logits.shape.ndims == 2:
+        return _dense_loss(logits, labels, scope)
+    outer = gen_ops.shape(logits)[:-1]
+    static = logits.shape[:-1] if logits.shape.ndims is not None else None
+    loss = reshape(_dense_loss(_as_matrix(logits), _as_matrix(labels), scope), outer)
+    if static is not None:
+        loss.set_shape(static)
+    return loss
 
 
 def _dense_loss(logits, labels, name):
@@ -175,15 +184,20 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
         labels, logits = convert(labels), convert(logits)
         _check_sparse_shapes(labels.shape, logits.shape)
         dtype, precise = logits.dtype.base_dtype, _precise(logits)
-        if logits.shape.ndims == 2:
-            loss, _ = gen_ops.sparse_softmax_cross_entropy_with_logits(precise, labels, name=name)
-            return cast(loss, dtype)
-        loss, _ = gen_ops.sparse_softmax_cross_entropy_with_logits(
-            _as_matrix(precise), reshape(labels, [-1]), name=name
-        )
-        loss = reshape(loss, gen_ops.shape(labels))
-        loss.set_shape(labels.shape)
+        with counted_as(2 if logits.shape.ndims == 2 else 34):
+            loss = _sparse_losses(precise, labels, name)
         return cast(loss, dtype)
+
+
+def _sparse_losses(logits, labels, name):
+    if logits.shape.ndims == 2:
+        return gen_ops.sparse_softmax_cross_entropy_with_logits(logits, labels, name=name)[0]
+    loss, _ = gen_ops.sparse_softmax_cross_entropy_with_logits(
+        _as_matrix(logits), reshape(labels, [-1]), name=name
+    )
+    loss = reshape(loss, gen_ops.shape(labels))
+    loss.set_shape(labels.shape)
+    return loss
 
 
 def _check_sparse_shapes(labels, logits):

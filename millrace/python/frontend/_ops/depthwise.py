@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.convolutions import conv2d, windows
 from millrace._ops.layers import one_of
 
@@ -76,6 +77,7 @@ def depthwise_conv2d(
     """depthwise_conv2d_native, with `rate` (or dilations) as one number or two for height and width."""
     rate = one_of("dilations", dilations, "rate", rate)
     with name_scope(name, "depthwise", [input, filter]) as scope:
+        count_more(2)  # the filter's shape and the rate as constants
         return depthwise_conv2d_native(
             convert(input, name="tensor_in"),
             convert(filter, name="filter_in"),
@@ -118,6 +120,7 @@ def separable_conv2d(
             raise ValueError(
                 f"pointwise_filter must have shape [1, 1, ...], not {pointwise.shape.as_list()}"
             )
+        count_more(2)  # the filter's shape and the rate as constants
         depthwise = depthwise_conv2d_native(
             input,
             depthwise_filter,

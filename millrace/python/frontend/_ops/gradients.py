@@ -5,6 +5,7 @@ from enum import Enum
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
+from millrace._ops.gradient_counts import count_gradients
 from millrace._values import dtypes
 
 __all__ = [
@@ -276,6 +277,7 @@ def gradients(
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     graph = ys[0].graph
+    first = graph.version
     found = graph.core.gradients(
         [y.endpoint for y in ys],
         [x.endpoint for x in xs],
@@ -294,6 +296,8 @@ def gradients(
             "zeros": UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO,
         },
     )
+    if graph.seed is not None:
+        count_gradients(graph, ys, xs, sum(g is None for g in grad_ys), first, gate_gradients)
     return [_as_gradient(graph, each) for each in found]
 
 

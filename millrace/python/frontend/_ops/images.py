@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import count_more, counted_as
 from millrace._ops.arithmetic import cast, saturate_cast
 from millrace._ops.arrays import expand_dims, pad, reverse, squeeze, where
 from millrace._ops.arrays import slice as slice_of
@@ -290,10 +291,12 @@ def flip_up_down(image):
 
 def _maybe_flipped(image, axis, seed):
     image = _image(image, (3, 4))
-    flipped = _flipped(image, axis)
     if image.shape.ndims == 3:
+        count_more(1)  # TensorFlow has a tf.cond, with the flipped image in it
         chosen = gen_ops.less(random_uniform([], 0, 1.0, seed=seed), 0.5)
-        return gen_ops.select(chosen, flipped, image)
+        with counted_as(9):
+            return gen_ops.select(chosen, _flipped(image, axis), image)
+    flipped = _flipped(image, axis)
     number = gen_ops.shape(image)[0]
     draws = random_uniform(gen_ops.pack([number], axis=0), 0, 1.0, seed=seed)
     return where(gen_ops.less(draws, 0.5), flipped, image)
@@ -376,6 +379,7 @@ def _in_floats(image, change):
     """change(image as float32), as the image's own type again."""
     original = image.dtype.base_dtype
     if original in (dtypes.float16, dtypes.float32):
+        count_more(1)  # TensorFlow makes an identity of it
         return change(image)
     changed = change(convert_image_dtype(image, dtypes.float32))
     return convert_image_dtype(changed, original, saturate=True)
@@ -389,6 +393,7 @@ def adjust_brightness(image, delta):
         floats = convert_image_dtype(image, dtypes.float32)
         if original in (dtypes.float16, dtypes.float32):
             floats = image
+            count_more(-1)
         brighter = gen_ops.add(floats, cast(delta, floats.dtype))
         return convert_image_dtype(brighter, original, saturate=True)
 
@@ -480,6 +485,7 @@ def per_image_standardization(image):
     """The image less its mean, by its deviation (or by 1 / sqrt(pixels) if that is larger)."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = cast(_image(image, (3, 4)), dtypes.float32)
+        count_more(2)
         axes = [-1, -2, -3]
         count = cast(gen_ops.prod(gen_ops.shape(image)[-3:], 0), dtypes.float32)
         mean = reduce_mean(image, axes, keepdims=True)

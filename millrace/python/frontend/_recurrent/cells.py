@@ -4,6 +4,7 @@ from collections import namedtuple
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant
+from millrace._graph.node_counts import count_more
 from millrace._layers.input_spec import InputSpec
 from millrace._ops.arithmetic import sigmoid, tanh
 from millrace._ops.arrays import concat, split
@@ -203,6 +204,8 @@ class BasicLSTMCell(_LSTM):
 
     def call(self, inputs, state):
         c, h = self._parts(state, 2)
+        if not self._state_is_tuple:
+            count_more(-1)  # the axis is the one of the later concat
         gates = split(_affine([inputs, h], self._kernel, self._bias), 4, 1)
         enter, candidate, forget, leave = gates
         bias = constant(self._forget_bias, forget.dtype)
@@ -371,6 +374,8 @@ class MultiRNNCell(RNNCell):
             states = split(state, sizes, 1)
         new_states = []
         for i, (cell, own) in enumerate(zip(self._cells, states)):
+            if i > 0 and not self._state_is_tuple:
+                count_more(3)  # a slice of the state for each cell
             with variable_scope(f"cell_{i}"):
                 inputs, new_state = cell(inputs, own)
             new_states.append(new_state)

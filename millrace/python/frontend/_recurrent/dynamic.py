@@ -6,6 +6,7 @@ from millrace._flow.tensor_array import TensorArray
 from millrace._flow.while_context import while_loop
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import control_dependencies
+from millrace._graph.node_counts import count_more, counted_as
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import identity, reverse, transpose, where
 from millrace._ops.rearranging import reverse_sequence
@@ -25,7 +26,8 @@ def axes_changed(tensor):
         raise ValueError(
             f"Expected input tensor {tensor.name} to have rank at least 2, but saw shape: {tensor.shape}"
         )
-    return transpose(tensor, [1, 0, *range(2, tensor.shape.ndims)])
+    with counted_as(8):  # TensorFlow works out in the graph how the axes are to be
+        return transpose(tensor, [1, 0, *range(2, tensor.shape.ndims)])
 
 
 def _lengths(sequence_length, batch_size):
@@ -35,13 +37,14 @@ def _lengths(sequence_length, batch_size):
             "sequence_length must be a vector of length batch_size, but saw shape: "
             f"{lengths.shape}"
         )
-    check = assert_equal(
-        gen_ops.shape(lengths),
-        [batch_size],
-        message="Expected shape for Tensor sequence_length is [batch_size]",
-    )
-    with control_dependencies([check] if check is not None else []):
-        return identity(lengths, name="CheckSeqLen")
+    with counted_as(12):
+        check = assert_equal(
+            gen_ops.shape(lengths),
+            [batch_size],
+            message="Expected shape for Tensor sequence_length is [batch_size]",
+        )
+        with control_dependencies([check] if check is not None else []):
+            return identity(lengths, name="CheckSeqLen")
 
 
 def dynamic_rnn(
@@ -129,31 +132,44 @@ def _check_inputs(leaves):
     return known.pop() if known else None
 
 
+def _nodes_before_loop(outputs, inputs, static_batch, lengths):
+    """How many nodes TensorFlow makes between the first state and the loop.
+
+    It looks at the sizes of time and batch again, makes a zero for each output and takes both the
+    shortest and the longest of the lengths, whether it needs them or not.
+    """
+    batch, zero = (5, 7) if static_batch is None else (0, 6)
+    return 5 + batch + outputs * (zero + 1) + (4 if lengths is not None else 0) + 10 * inputs + 4
+
+
 def _loop(cell, inputs, leaves, state, kind, batch_size, lengths, parallel_iterations):
     known_times = _check_inputs(leaves)
-    times = gen_ops.shape(leaves[0])[0] if known_times is None else convert(known_times)
     sizes = cell.output_size
     static_batch = batch_size if isinstance(batch_size, int) else None
-    bound = times
-    if lengths is not None:
-        zero_output = zero_states(sizes, batch_size, kind)
-        # One turn at least, so that the arrays learn the shapes.
-        bound = gen_ops.minimum(times, gen_ops.maximum(1, reduce_max(lengths)))
-    written = [
-        TensorArray(
-            kind,
-            size=times,
-            element_shape=[static_batch, *dims_of(size)],
-            tensor_array_name=f"dynamic_rnn_output_{i}",
-        )
-        for i, size in enumerate(structure.flatten(sizes))
-    ]
-    read = [
-        TensorArray(leaf.dtype, size=times, tensor_array_name=f"dynamic_rnn_input_{i}").unstack(
-            leaf
-        )
-        for i, leaf in enumerate(leaves)
-    ]
+    number = _nodes_before_loop(len(structure.flatten(sizes)), len(leaves), static_batch, lengths)
+    with counted_as(number):
+        times = gen_ops.shape(leaves[0])[0] if known_times is None else convert(known_times)
+        bound = times
+        if lengths is not None:
+            zero_output = zero_states(sizes, batch_size, kind)
+            # One turn at least, so that the arrays learn the shapes.
+            bound = gen_ops.minimum(times, gen_ops.maximum(1, reduce_max(lengths)))
+        written = [
+            TensorArray(
+                kind,
+                size=times,
+                element_shape=[static_batch, *dims_of(size)],
+                tensor_array_name=f"dynamic_rnn_output_{i}",
+            )
+            for i, size in enumerate(structure.flatten(sizes))
+        ]
+        read = [
+            TensorArray(leaf.dtype, size=times, tensor_array_name=f"dynamic_rnn_input_{i}").unstack(
+                leaf
+            )
+            for i, leaf in enumerate(leaves)
+        ]
+        begin = constant(0, name="time")
 
     def step(time, arrays, old):
         given = []
@@ -161,21 +177,30 @@ def _loop(cell, inputs, leaves, state, kind, batch_size, lengths, parallel_itera
             now = array.read(time)
             now.set_shape(leaf.shape[1:])
             given.append(now)
+        if lengths is not None:
+            is_over = gen_ops.greater_equal(time, lengths)
         output, new = cell(structure.pack(inputs, given), old)
         structure.assert_same_structure(old, new, "states before and after a cell")
         if lengths is not None:
             structure.assert_same_structure(
                 zero_output, output, "output_size and outputs of a cell"
             )
-            output = held_after_end(time, lengths, output, zero_output)
-            new = held_after_end(time, lengths, new, old)
+            output = held_after_end(is_over, output, zero_output)
+            new = held_after_end(is_over, new, old)
         made = structure.flatten(output)
         return time + 1, [a.write(time, value) for a, value in zip(arrays, made, strict=True)], new
 
+    def is_on(time, *_):
+        if bound is times:
+            count_more(
+                1
+            )  # TensorFlow bounds the time by another Tensor, which has to enter the loop
+        return gen_ops.less(time, bound)
+
     _, written, state = while_loop(
-        lambda time, *_: gen_ops.less(time, bound),
+        is_on,
         step,
-        (constant(0, name="time"), written, state),
+        (begin, written, state),
         parallel_iterations=parallel_iterations,
         maximum_iterations=times,
     )
@@ -183,6 +208,7 @@ def _loop(cell, inputs, leaves, state, kind, batch_size, lengths, parallel_itera
     for array, size in zip(written, structure.flatten(sizes)):
         made = array.stack()
         made.set_shape([known_times, static_batch, *dims_of(size)])
+        count_more(1 if None in (known_times, static_batch) else 2)  # sizes as constants
         outputs.append(made)
     return structure.pack(sizes, outputs), state
 

@@ -4,6 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._flow.tensor_array import TensorArray
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies
+from millrace._graph.node_counts import count_more, counted_as
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import concat, identity, stack, unstack, where
 from millrace._ops.rearranging import reverse_sequence
@@ -12,13 +13,12 @@ from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes, structure
 
 
-def held_after_end(time, lengths, new, old):
+def held_after_end(is_over, new, old):
     """`new` for the members of the batch that are not over at this time, `old` for others.
 
     Args:
-      time: an int32 scalar; lengths: an int32 vector; new, old: structures of Tensors.
+      is_over: a bool vector; new, old: structures of Tensors.
     """
-    is_over = gen_ops.greater_equal(time, lengths)
 
     def chosen(after, before):
         if isinstance(after, TensorArray) or after.shape.ndims == 0:
@@ -82,16 +82,38 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
             if sequence_length.shape.ndims not in (None, 1):
                 raise ValueError("sequence_length must be a vector of length batch_size")
             zero_output = zero_states(cell.output_size, batch_size, first.dtype.base_dtype)
+            # The shape of a zero is put together for less, and the bounds of lengths are taken.
+            count_more(
+                4 - (0 if isinstance(batch_size, int) else 2) * len(structure.flatten(zero_output))
+            )
         for time, given in enumerate(inputs):
             if time > 0:
                 varscope.reuse_variables()
-            output, new_state = cell(given, state)
-            if sequence_length is not None:
-                output = held_after_end(time, sequence_length, output, zero_output)
-                new_state = held_after_end(time, sequence_length, new_state, state)
-            state = new_state
+            if sequence_length is None:
+                output, state = cell(given, state)
+            else:
+                output, state = _held_step(cell, given, state, time, sequence_length, zero_output)
             outputs.append(output)
     return outputs, state
+
+
+def _held_step(cell, given, state, time, lengths, zero_output):
+    """(output, new state) of a cell at a point of time, for members that are over: zeros, and the old state.
+
+    TensorFlow makes a tf.cond about the cell, so that none runs after the longest member, and another one in
+    it about the choice. What comes into a tf.cond is a node of its own there.
+    """
+    outputs, states = len(structure.flatten(zero_output)), len(structure.flatten(state))
+    count_more(8 + outputs + states)
+    output, new_state = cell(given, state)
+    made = len({id(leaf) for leaf in structure.flatten([output, new_state])})
+    brought = len(getattr(cell, "weights", ())) + len(structure.flatten(given)) + states
+    with counted_as(brought + 9 + 2 * made + 5 * outputs + 4 * states):
+        is_over = gen_ops.greater_equal(time, lengths)
+        return (
+            held_after_end(is_over, output, zero_output),
+            held_after_end(is_over, new_state, state),
+        )
 
 
 def _reversed(inputs, lengths):

@@ -4,6 +4,7 @@ import hashlib
 
 from millrace import _gen as gen_ops
 from millrace._graph.default_graph import device as device_scope
+from millrace._graph.node_counts import count_more
 from millrace._graph.default_graph import name_scope
 from millrace._ops.layers import dropout
 from millrace._ops.random_values import random_uniform
@@ -92,6 +93,8 @@ class DropoutWrapper(CellWrapper):
             "output": output_keep_prob,
             "state": state_keep_prob,
         }
+        # TensorFlow takes probabilities as Tensors.
+        count_more(sum(isinstance(keep, (int, float)) for keep in self._keep.values()))
         for what, keep in self._keep.items():
             if isinstance(keep, (int, float)) and not 0.0 <= keep <= 1.0:
                 raise ValueError(
@@ -116,18 +119,22 @@ class DropoutWrapper(CellWrapper):
             )
         sizes = {"input": input_size, "state": self.state_size, "output": self.output_size}
 
+        def noise_of(size, salt, i):
+            count_more(3)  # the shape is two constants put together
+            shape = [1, *TensorShape([size] if isinstance(size, int) else size).as_list()]
+            return random_uniform(shape, dtype=dtype, seed=self._seed_of(salt, i))
+
         def noise(what):
             leaves = structure.flatten(sizes[what])
-            return [
-                random_uniform(
-                    [1, *TensorShape([size] if isinstance(size, int) else size).as_list()],
-                    dtype=dtype,
-                    seed=self._seed_of(f"{what}_variational", i),
-                )
-                for i, size in enumerate(leaves)
-            ]
+            return [noise_of(size, f"{what}_variational", i) for i, size in enumerate(leaves)]
 
-        return {what: noise(what) for what in sizes if self._drops(what)}
+        made = {}
+        for what, size in sizes.items():
+            if self._drops(what):
+                made[what] = noise(what)
+            elif what != "input":
+                count_more(10 * len(structure.flatten(size)))  # TensorFlow makes it and lets it be
+        return made
 
     def _seed_of(self, salt, index):
         if self._seed is None:

@@ -8,6 +8,7 @@ import numpy as np
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant
 from millrace._graph.default_graph import name_scope
+from millrace._graph.node_counts import counted_as
 from millrace._ops.arrays import ones, zeros
 from millrace._ops.random_values import random_normal, random_uniform, truncated_normal
 from millrace._values import dtypes
@@ -70,7 +71,7 @@ class Constant(Initializer):
         if np.ndim(self.value) or not dims.is_fully_defined() or dims.num_elements() < _MANY:
             return constant(self.value, dtype, shape=shape)
         # One number for all of a large table: the graph holds the number alone.
-        with name_scope(None, "Const") as scope:
+        with name_scope(None, "Const") as scope, counted_as(1):
             return gen_ops.fill(dims.as_list(), constant(self.value, dtype), name=scope)
 
 

@@ -11,6 +11,7 @@ from millrace._graph.default_graph import (
     name_scope,
 )
 from millrace._graph.graph import get_default_graph
+from millrace._graph.node_counts import count_more
 from millrace._ops.arithmetic import cast
 from millrace._state.initializers import Zeros
 from millrace._state.named_variables import get_variable, variable_scope
@@ -129,6 +130,8 @@ class ExponentialMovingAverage:
                     self._averages[variable] = self._made(variable)
         with name_scope(self._name) as scope:
             decay = self._current_decay()
+            for variable in var_list:  # TensorFlow does not read anew what it subtracts
+                count_more(-2 if isinstance(variable, Variable) else -1)
             updates = [
                 assign_moving_average(
                     self._averages[variable], variable, decay, variable in self._debiased
@@ -140,6 +143,7 @@ class ExponentialMovingAverage:
     def _made(self, variable):
         if isinstance(variable, Variable):
             made = create_slot(variable, variable.initialized_value(), self._name)
+            count_more(12)  # TensorFlow guards the first value once more
             add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
             return made
         if self._zero_debias:

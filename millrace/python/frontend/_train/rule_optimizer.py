@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.operation import Tensor
 from millrace._ops.arithmetic import cast
-from millrace._state.initializers import Constant
+from millrace._state.initializers import Constant, Ones
 from millrace._state.variables import ResourceVariable
 from millrace._train.optimizer import Optimizer
 from millrace._train.slots import shape_of
@@ -37,7 +37,12 @@ class RuleOptimizer(Optimizer):
         dtype = var.dtype.base_dtype
         if var.shape.is_fully_defined():
             return self._get_or_make_slot_with_initializer(
-                var, Constant(value, dtype), var.shape, dtype, slot_name, op_name
+                var,
+                Ones(dtype) if value == 1.0 else Constant(value, dtype),
+                var.shape,
+                dtype,
+                slot_name,
+                op_name,
             )
         filled = gen_ops.fill(shape_of(var), convert(value, dtype))
         return self._get_or_make_slot(var, filled, slot_name, op_name)

@@ -163,6 +163,7 @@ TEST_CASE("a master that creates no sessions is served by the legacy one") {
 }
 
 struct Mark final : Resource {
+  static constexpr std::string_view kTypeName = "mark";
   std::string description() const override { return "a mark"; }
 };
 

@@ -32,8 +32,8 @@ Status tell_digits(const Replica& replica) {
     MR_ASSIGN(const auto values,
               session->run({{x.name(), batch.pictures}, {y.name(), batch.labels}},
                            {loss.name(), train.name()}));
-    if (at % 100 == 0) std::printf("step %d loss %.3f\n", int(at), values[0].item<float>());
     at = values[1].item<int64_t>();
+    if (at % 100 == 0) std::printf("step %d loss %.3f\n", int(at), values[0].item<float>());
   }
   MR_ASSIGN(const auto reached,
             session->run({{x.name(), tests.pictures}, {y.name(), tests.labels}}, {correct.name()}));

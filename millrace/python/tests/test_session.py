@@ -288,4 +288,4 @@ def test_where_nodes_are_placed_is_told_when_asked_for(capfd):
             session.run(product)
         lines = capfd.readouterr().err.splitlines()
         ends = ["told: (Mul): /job:localhost/replica:0/task:0/device:CPU:0"] if asked else []
-        assert [line.partition(" I ")[2] for line in lines if "told" in line] == ends
+        assert [line.partition(" I ")[2] for line in lines if "(Mul)" in line] == ends

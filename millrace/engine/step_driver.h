@@ -366,12 +366,12 @@ class StepDriver final : public Pooled {
   FedContext context_;  // of args_, for kernels
   Done<void> done_;
   Flow flow_;
-  std::vector<Value> scratch_;  // outputs of the node that the owner runs
-  Status status_;               // the first error
-  std::vector<Ready> late_;     // fetches of references
-  bool is_late_ = false;        // they have their turn now
-  std::optional<Ready> held_;   // worth sharing, should there be a second one
-  size_t under_way_ = 0;        // Detached nodes that have not been collected
+  std::vector<Value> scratch_;          // outputs of the node that the owner runs
+  Status status_;                       // the first error
+  absl::InlinedVector<Ready, 2> late_;  // fetches of references
+  bool is_late_ = false;                // they have their turn now
+  std::optional<Ready> held_;           // worth sharing, should there be a second one
+  size_t under_way_ = 0;                // Detached nodes that have not been collected
 
   // Records that have ended, newest first; null: none; nobody(): the step has no owner.
   std::atomic<Detached*> inbox_{nullptr};

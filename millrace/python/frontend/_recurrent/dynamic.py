@@ -191,10 +191,8 @@ def _loop(cell, inputs, leaves, state, kind, batch_size, lengths, parallel_itera
         return time + 1, [a.write(time, value) for a, value in zip(arrays, made, strict=True)], new
 
     def is_on(time, *_):
-        if bound is times:
-            count_more(
-                1
-            )  # TensorFlow bounds the time by another Tensor, which has to enter the loop
+        if bound is times:  # TensorFlow's bound is another Tensor, which has to enter the loop
+            count_more(1)
         return gen_ops.less(time, bound)
 
     _, written, state = while_loop(

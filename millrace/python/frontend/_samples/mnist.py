@@ -91,8 +91,8 @@ class DataSet:
       labels: one per picture.
       dtype: float32 for pixels from 0 to 1, uint8 for those of the files.
       reshape: True for pictures as vectors.
-      seed: of NumPy's own random numbers, which give the order of batches; if None, the graph's seed, and
-        without that they go on as they are.
+      seed: of NumPy's own generator, which is seeded here, gives the order of batches and goes on from there;
+        if None, the graph's seed, and without one another order each time.
       fake_data: True for pictures of ones, all of the same class, whatever is given.
       one_hot: True for labels of fake data as vectors.
     """

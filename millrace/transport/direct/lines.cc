@@ -14,9 +14,9 @@ constexpr std::chrono::milliseconds kPatience{500};
 // Private lines that wait for the next caller. More callers at once have their own for a call.
 constexpr size_t kMostIdle = 64;
 
-// Calls that carry offers go where offers come.
+// Introductions go where offers come.
 bool goes_by_line(const OutgoingRequest& request) {
-  return request.when_down == WhenDown::fail && !carries_promises(request.method);
+  return request.when_down == WhenDown::fail && !is_introduction(request.method);
 }
 
 }  // namespace

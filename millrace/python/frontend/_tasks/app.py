@@ -5,6 +5,7 @@ import json
 import random
 import time
 
+from millrace._state.leased import LONGEST_LEASE
 from millrace._tasks import calls, code, results, values, verdicts
 from millrace._tasks.broker import Broker
 
@@ -135,6 +136,10 @@ class App:
         if not patience > 0 or not keep > 0:
             raise ValueError(
                 f"patience is {patience!r} and keep {keep!r} s; both must be more than 0"
+            )
+        if isinstance(lease, bool) or not 0 < lease <= LONGEST_LEASE:
+            raise ValueError(
+                f"lease is {lease!r} s; it must be more than 0 and at most {LONGEST_LEASE:g}"
             )
         self.name = name
         self.keep = keep

@@ -35,7 +35,7 @@ class Result:
           tasks.BrokerLost: a ConnectionError.
         """
         try:
-            told = json.loads(self._broker.result(self._number, timeout))
+            told = json.loads(self._broker.result(self._number, timeout)[0])
         except errors.NoResult as error:
             raise errors.NoResult(f"{error}; it is {self.state}") from None
         self._end = told["state"]

@@ -14,6 +14,7 @@ from millrace._tasks.broker import fed_lists, fed_plain
 from millrace._tasks.results import Result
 from millrace._tasks.seats import Seat
 from millrace._tasks.steps import Step
+from millrace._tasks.unread import Unread
 from millrace._tasks.worker import drop_old
 from task_bench import WAIT, Bench, ended
 
@@ -43,7 +44,7 @@ class Settling:
     def __init__(self, looks):
         self.looks, self.forgotten = looks, []
 
-    def result(self, number, seconds):
+    def result(self, number, seconds, others):
         return json.dumps({"state": calls.SUCCESS, "value": values.packed(3)}), ()
 
     def look(self, number):
@@ -60,7 +61,7 @@ class Settling:
 
 def test_who_has_a_result_sees_the_call_ended_and_forgets_it_when_all_others_do():
     broker = Settling(looks=6)
-    result = Result(broker, 7, False)
+    result = Result(broker, 7, False, Unread(broker))
     assert (result.state, result.is_ready()) == ("STARTED", False)
     assert result.get() == 3
     assert (result.state, result.is_ready()) == ("SUCCESS", True)

@@ -91,8 +91,11 @@ class Broker:
             return self._made_before + sum(each.made for each in self._connections.values())
 
     def _run(self, step, *fed):
-        with self._lost("step"):
+        try:
             return self._connected(self.patience).run(step, *fed)
+        except LOST as error:
+            with self._lost("step"):
+                raise error
 
     def _connected(self, patience):
         known = self._connections.get(patience)
@@ -177,8 +180,25 @@ class Broker:
 
     # ---- Results ---------------------------------------------------------------------------------
 
+    def ask(self, settlement, seconds):
+        """Sends one call, and gives the text of its result, in one step if it may be run at once.
+
+        Raises:
+          NoResult: as `result`. BrokerLost: it may have been sent or not.
+        """
+        one = _one_call(settlement)
+        if one is None or seconds <= _WAIT:
+            self.send(settlement)
+        else:
+            with self._lost("step"), contextlib.suppress(errors.DeadlineExceededError):
+                return self._connected(_WAIT).run(self.steps.ask, *one)
+            seconds -= _WAIT
+            if not self.look(one[0])[0]:
+                raise task_errors.BrokerLost(f"the broker at {self._target} does not know the call")
+        return self.result(settlement.waiting[0].id, seconds)[0]
+
     def result(self, number, seconds, others=()):
-        """The text of a call's result, and the states that others have then; waits for it.
+        """(the text of a call's result, the states that others have then); waits for it.
 
         Raises:
           NoResult: if there is none after so many seconds.
@@ -188,10 +208,12 @@ class Broker:
         step = self.steps.result_and_states
         return self._waited(number, seconds, step, number, np.array(others, np.int64))
 
-    def results(self, numbers, seconds):
-        """The texts of the results of at most AT_ONCE calls; waits for all of them. Raises as `result`."""
+    def results(self, numbers, seconds, others=()):
+        """The same of at most AT_ONCE calls: their texts; waits for all of them."""
         fed = np.array([*numbers, *[numbers[-1]] * (AT_ONCE - len(numbers))], np.int64)
-        return self._waited(numbers[0], seconds, self.steps.results, fed)[: len(numbers)]
+        step = self.steps.results
+        found = self._waited(numbers[0], seconds, step, fed, np.array(others, np.int64))
+        return found[0][: len(numbers)], found[1]
 
     def _waited(self, number, seconds, step, *fed):
         left = seconds

@@ -5,8 +5,8 @@ import struct
 import threading
 import time
 
-from millrace._tasks import calls, errors as task_errors
-from millrace._tasks.broker import LOST, fed_lists, fed_plain
+from millrace._tasks import errors as task_errors
+from millrace._tasks.broker import fed_lists, fed_plain
 from millrace._values import errors
 
 _ATTEMPT = struct.Struct("<I")  # of a lease's bytes: millrace/ops/state/lease.h draws them
@@ -105,7 +105,7 @@ class Seat:
         try:
             lease = loan.lease if loan is not None else b""
             step, fed = self._settled(settlement, self._lending.take, self._lending.take_whole)
-            taken = self._loan_of(connection.run(step, lease, *self._fed, *fed)[0])
+            taken = self._loan_of(connection.run(step, lease, *self._fed, *fed))
         finally:
             with self._lock:
                 self._settling = None

@@ -84,7 +84,8 @@ class Steps:
             sent = waiting.enqueue([priority, number, text])
         feeds = (number, state, priority, text)
         self.send_one = Step(sent, feeds)
-        self.ask = Step((sent, results.peek(number)[0]), feeds)
+        with control_dependencies([sent]):
+            self.ask = Step(results.peek(number)[0], feeds)
 
     def _build_settling(self, waiting, later, states, running, results):
         """One step with all that a call's settlement changes. Under a lease all but the result is done
@@ -126,18 +127,19 @@ class Steps:
             since = gen_ops.as_string(gen_ops.timestamp(), precision=6)
         # Done once for the element, so only its first attempt is told like this.
         told = gen_ops.string_join([worker, since, constant("}")])
-        taken = (number, text, states.lookup(number), revoked.lookup(number))
-        begun = running.insert(number, told)
-        self.calls = self._lending(waiting, lease, taken, [begun], (worker,))
-        self.dues = self._lending(later, lease, (text_later,), [], ())
+        with control_dependencies([running.insert(number, told)]):
+            state = states.lookup(number)
+        taken = [number, text, state, revoked.lookup(number)]
+        self.calls = self._lending(waiting, lease, taken, (worker,))
+        self.dues = self._lending(later, lease, [text_later], ())
 
-    def _lending(self, queue, seconds, taken, begun, feeds):
+    def _lending(self, queue, seconds, taken, feeds):
         # The step's lease turns the dequeue into one that acknowledges what is fed when all of its
         # settlement is done, and then lends the next. What depends on that is made under the new one.
         held = gen_ops.step_lease(self.lease, takes=True, seconds=seconds)
         with control_dependencies([self.settle]):
             end = gen_ops.queue_end_lease(queue.queue_ref, self.lease)
-        fetches, settled = ((held, *taken), *begun), (end, self.under)
+        fetches, settled = [held, *taken], [end, self.under]
         extend = gen_ops.queue_extend_lease(queue.queue_ref, self.lease, seconds=seconds)
         back = gen_ops.queue_end_lease(queue.queue_ref, self.lease, gives_back=True)
         return Lending(
@@ -152,7 +154,7 @@ class Steps:
     def _build_looking(self, states, running, revoked, results):
         number, numbers = placeholder(dtypes.int64, []), placeholder(dtypes.int64, [None])
         text = placeholder(dtypes.string, [])
-        self.look = Step((states.lookup(number), revoked.lookup(number)), (number,))
+        self.look = Step([states.lookup(number), revoked.lookup(number)], (number,))
         self.look_states = Step(states.lookup(numbers), (numbers,))
         self.begin = Step(running.insert(number, text), (number, text))
         self.look_running = Step(running.lookup(number), (number,))
@@ -165,9 +167,12 @@ class Steps:
         self.result = Step(found, (number,))
         with control_dependencies([found]):
             others = states.lookup(numbers)
-        self.result_and_states = Step((found, others), (number, numbers))
+        self.result_and_states = Step([found, others], (number, numbers))
         many = placeholder(dtypes.int64, [AT_ONCE])
-        self.results = Step(stack([results.peek(each)[0] for each in unstack(many)]), (many,))
+        found = stack([results.peek(each)[0] for each in unstack(many)])
+        with control_dependencies([found]):
+            others = states.lookup(numbers)
+        self.results = Step([found, others], (many, numbers))
         self.drop_result = Step(results.get(number)[1], (number,))
 
     def _build_periods(self, name):

@@ -7,6 +7,7 @@ import re
 from millrace._tasks import calls, errors
 
 _FORGOTTEN = "it was forgotten"
+_LARGE = 1 << 16  # bytes: such a result is fetched alone, and only when it is asked for
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -42,6 +43,12 @@ def read_state(text):
 
 def has_ended(state):
     return state.get("state") in calls.ENDED
+
+
+def is_small_end(text):
+    """Whether a state's text tells of a call that has ended, with a result that is not large."""
+    state = read_state(text)
+    return has_ended(state) and "size" not in state
 
 
 def why_not(call, attempt, most_attempts, is_revoked, now):
@@ -90,6 +97,8 @@ def failed(call, state, message, now, worker, traceback=""):
 
 
 def _ended(call, state, text, now, worker, **more):
+    if len(text) > _LARGE:
+        more["size"] = len(text)
     told = call.state(state, now, worker=worker, **more)
     return Settlement(ended=call.id, result=text.encode(), state=told, gone=call.id)
 

@@ -157,7 +157,7 @@ class App:
         self.clock = clock
         self.tasks = {}
         self.broker = Broker(broker, device, name, lease, patience)
-        self._unread = Unread(self.broker)
+        self.unread = Unread(self.broker)
         self._random = random
 
     def task(self, function=None, *, name=None, **options):
@@ -262,7 +262,7 @@ class App:
         """Sends Calls, and what follows each in a chain, in one step: the Results of those whose ids are wanted."""
         self.broker.send(self._sent(sent))
         for number in wanted:
-            self._unread.add(number)
+            self.unread.add(number)
         return [self._result(number) for number in wanted]
 
     def ask(self, call, timeout):
@@ -280,7 +280,7 @@ class App:
         )
 
     def _result(self, number):
-        return results.Result(self.broker, number, self.pickles, self._unread)
+        return results.Result(self.broker, number, self.pickles, self.unread)
 
     def result(self, number):
         """The Result of a call by its id: an int, or the text that Result.id is."""

@@ -196,8 +196,11 @@ class Seat:
         except (errors.OpError, task_errors.BrokerLost):
             return  # the next one may come through in time
         with self._lock:
-            is_settling, connection = loan is self._settling, self._connection
+            is_late = loan is self._settling and time.monotonic() - since > self._broker.patience
+            connection = self._connection
             if not is_held and loan is self._loan:
                 loan.is_lost = True
-        if is_settling and is_held and time.monotonic() - since > self._broker.patience:
+            elif not is_held and loan is self._settling:
+                self._settling = None  # it is settled, and there is nothing to take
+        if is_held and is_late and connection is not None:
             connection.close()  # what it settles has not arrived

@@ -43,6 +43,11 @@ class Unread:
         """Nobody will ask for it any more."""
         self._dropped.append(number)
 
+    def fetched(self):
+        """The ids of those that were fetched and not asked for."""
+        with self._lock:
+            return list(self._texts)
+
     def _forget_dropped(self):
         while self._dropped:
             number = self._dropped.popleft()

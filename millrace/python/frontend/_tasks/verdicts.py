@@ -8,6 +8,8 @@ from millrace._tasks import calls, errors
 
 _FORGOTTEN = "it was forgotten"
 _LARGE = 1 << 16  # bytes: such a result is fetched alone, and only when it is asked for
+# How the states of nearly all calls begin that have not ended (Call.state). They need not be read to see that.
+_WAITS = b'{"state": "WAITING"'
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -45,9 +47,17 @@ def has_ended(state):
     return state.get("state") in calls.ENDED
 
 
+def text_has_ended(text):
+    """Whether a state's text tells of a call that has ended."""
+    return not text.startswith(_WAITS) and has_ended(read_state(text))
+
+
 def is_small_end(text):
-    """Whether a state's text tells of a call that has ended, with a result that is not large."""
-    state = read_state(text)
+    """The same, of a call with a result that is not large."""
+    return not text.startswith(_WAITS) and _is_small_end(read_state(text))
+
+
+def _is_small_end(state):
     return has_ended(state) and "size" not in state
 
 

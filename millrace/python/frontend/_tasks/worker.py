@@ -45,12 +45,12 @@ class Worker:
         self._lock = threading.Lock()
         steps = self._broker.steps
         who = json.dumps({"worker": self.name, "attempt": 1})[:-1] + ', "since": '
-        self._seats = [Seat(self._broker, steps.calls, who) for _ in range(threads)]
-        self._seats.append(Seat(self._broker, steps.dues))
+        self.seats = [Seat(self._broker, steps.calls, who) for _ in range(threads)]
+        self.seats.append(Seat(self._broker, steps.dues))
         works = [self._run_one] * threads + [self._move_one]
         self._threads = [
             threading.Thread(target=self._work, args=each, name=f"{app.name}-{i}", daemon=True)
-            for i, each in enumerate(zip(self._seats, works))
+            for i, each in enumerate(zip(self.seats, works))
         ]
         self._helpers = [
             threading.Thread(target=self._sweep, name=f"{app.name}-old", daemon=True),
@@ -74,10 +74,10 @@ class Worker:
 
     def join(self):
         """After stop(): waits for the calls that run, and gives back those that take too long."""
-        for seat in self._seats:
+        for seat in self.seats:
             seat.stop()
         end = time.monotonic() + self._grace
-        for seat, thread in zip(self._seats, self._threads):
+        for seat, thread in zip(self.seats, self._threads):
             thread.join(max(0.0, end - time.monotonic()))
             loan = seat.held() if thread.is_alive() else None
             if loan is not None:
@@ -91,7 +91,7 @@ class Worker:
     @property
     def steps_made(self):
         """How many steps on the broker its seats have made, of which each call takes one."""
-        return sum(seat.steps_made for seat in self._seats)
+        return sum(seat.steps_made for seat in self.seats)
 
     # ---- Taking ----------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class Worker:
     def _keep(self):
         """A thread: extends the leases of what the worker has."""
         while not self._joined.wait(self._broker.lease / 3):
-            for seat in self._seats:
+            for seat in self.seats:
                 seat.keep()
 
     def _read(self, loan):
@@ -206,7 +206,7 @@ class Worker:
             # The step that took it says who has a call only the first time (steps.py).
             told = {"worker": self.name, "attempt": loan.attempt, "since": time.time()}
             self._broker.begin(call.id, json.dumps(told))
-        if verdicts.has_ended(verdicts.read_state(loan.state)):
+        if verdicts.text_has_ended(loan.state):
             # Its result was kept, and the acknowledgement was lost.
             return verdicts.Settlement(gone=call.id)
         task = self._app.tasks.get(call.name)
@@ -220,8 +220,11 @@ class Worker:
         begin = self._begin_of(task, call, now)
         if begin > now:
             return verdicts.put_off(call, begin, is_admitted=True)
-        with running.told_of(running.CurrentCall(self._broker, call, loan.attempt)):
+        running.tell(running.CurrentCall(self._broker, call, loan.attempt))
+        try:
             return self._outcome(task, call)
+        finally:
+            running.tell(None)
 
     def _begin_of(self, task, call, now):
         """When a task's rate lets a call begin."""

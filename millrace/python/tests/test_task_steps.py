@@ -134,6 +134,9 @@ def test_sending_and_asking_take_a_step_each_or_one_together(bench, add):
     assert together.steps == 1
     with pytest.raises(tasks.TaskError, match="TypeError"):
         add.s("a").get(WAIT)
+    assert tasks.Chain(add.s(1), add.s(2)).get(WAIT) == 3
+    assert tasks.Group(add.s(1), add.s(2)).get(WAIT) == [1, 2]
+    assert tasks.Chord([add.s(1), add.s(2)], bench.app.task(sum, name="sum").s()).get(WAIT) == 3
 
 
 def test_one_step_waits_no_longer_than_it_is_told(bench, add):
@@ -197,11 +200,12 @@ def test_a_large_result_comes_alone(bench):
     while not sent[-1].is_ready():
         pass
     assert [len(each.get(WAIT)) for each in sent] == [1, 1 << 17, 1, 1 << 17, 1]
-    waiting, small = large.delay(1 << 17), large.delay(1)
+    unread, small = large.delay(1 << 17), large.delay(1)
     while not small.is_ready():
         pass
     small.get(WAIT)
     assert bench.app.unread.fetched() == []
+    assert len(unread.get(WAIT)) == 1 << 17
 
 
 def test_a_group_tells_of_a_failure_while_others_run(bench, add):

@@ -11,7 +11,6 @@ from millrace._tasks.broker import Broker
 from millrace._tasks.unread import Unread
 
 _PATIENCE = 30.0  # seconds
-_TIMEOUT = 60.0  # seconds, for a value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Signature:
         call = self.call(**options)
         return self.app.send_calls([call], [call.id])[0]
 
-    def get(self, timeout=_TIMEOUT, **options):
+    def get(self, timeout=results.PATIENCE, **options):
         """Sends it, and waits for its value: what `send(**options).get(timeout)` gives, in one step.
 
         Raises:

@@ -6,7 +6,7 @@ import time
 from millrace._tasks import calls, errors, values, verdicts
 from millrace._tasks.steps import AT_ONCE
 
-_PATIENCE = 60.0  # seconds
+PATIENCE = 60.0  # seconds
 _SETTLING = 5.0  # seconds, of which a call takes some milliseconds
 
 
@@ -31,7 +31,7 @@ class Result:
     def id(self):
         return calls.shown_id(self._number)
 
-    def get(self, timeout=_PATIENCE):
+    def get(self, timeout=PATIENCE):
         """What the task returned; waits for it for so many seconds.
 
         Raises:
@@ -129,7 +129,7 @@ class GroupResult:
     def __init__(self, results):
         self.results = list(results)
 
-    def get(self, timeout=_PATIENCE):
+    def get(self, timeout=PATIENCE):
         """The list of what they returned; waits for so many seconds for all of them together.
 
         Raises:

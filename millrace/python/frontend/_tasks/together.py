@@ -30,6 +30,10 @@ class Chain:
         call = self.call(**options)
         return self.app.send_calls([call], [last_id(call)])[0]
 
+    def get(self, timeout=results.PATIENCE):
+        """Sends it, and waits for the value of the last one."""
+        return self.send().get(timeout)
+
 
 class Group:
     """Calls side by side.
@@ -51,6 +55,10 @@ class Group:
         """Sends all in one step; their GroupResult."""
         sent = self.calls()
         return results.GroupResult(self.app.send_calls(sent, [last_id(each) for each in sent]))
+
+    def get(self, timeout=results.PATIENCE):
+        """Sends all, and waits for the list of their values."""
+        return self.send().get(timeout)
 
     @property
     def app(self):
@@ -77,6 +85,10 @@ class Chord:
         sent = self._group.calls()
         last = self._last.call().but(gathers=[last_id(each) for each in sent])
         return self._last.app.send_calls([*sent, last], [last.id])[0]
+
+    def get(self, timeout=results.PATIENCE):
+        """Sends all, and waits for the value of the last call."""
+        return self.send().get(timeout)
 
 
 def last_id(call):

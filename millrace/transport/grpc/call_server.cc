@@ -30,7 +30,7 @@ ServerHandle make_server(const CompletionQueue& queue, const CallServer::Options
 // Waits for gRPC to say that the server has let go of its connections.
 class CallServer::Shutdown {
  public:
-  void* armed(std::shared_ptr<Shutdown> self) { return event_.armed(std::move(self)); }
+  void* armed(std::shared_ptr<Shutdown> self) { return to_tag(event_.armed(std::move(self))); }
   bool wait(Clock::Time deadline) {
     MutexLock lock(mutex_);
     while (!finished_)

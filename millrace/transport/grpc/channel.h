@@ -11,7 +11,7 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/transport/grpc/outgoing_call.h"
-#include "millrace/transport/grpc/peer_pulse.h"
+#include "millrace/transport/protocol/peer_pulse.h"
 
 namespace millrace::transport {
 

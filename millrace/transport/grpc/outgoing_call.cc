@@ -10,9 +10,9 @@
 #include <grpc/support/alloc.h>
 
 #include "millrace/transport/grpc/message.h"
-#include "millrace/transport/grpc/peer_pulse.h"
 #include "millrace/transport/protocol/methods.h"
 #include "millrace/transport/protocol/promises.h"
+#include "millrace/transport/protocol/work.h"
 
 namespace millrace::transport {
 namespace {

@@ -19,11 +19,10 @@
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/protocol/caller.h"
 #include "millrace/transport/protocol/connection_error.h"
+#include "millrace/transport/protocol/peer_pulse.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
-
-class PeerPulse;
 
 // Who watches over a call: its channel's.
 struct Oversight {
@@ -36,7 +35,7 @@ struct Oversight {
   bool is_question = false;
 };
 
-class OutgoingCall {
+class OutgoingCall final : public Overseen {
  public:
   OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue, OutgoingRequest request,
                Oversight oversight);
@@ -53,10 +52,10 @@ class OutgoingCall {
   void cancel();
   // Ends the call because its peer has been silent for so long. From its pulse, which it has
   // entered.
-  void give_up(Clock::Duration silence);
+  void give_up(Clock::Duration silence) override;
   // A message of the answer is here.
   void heard();
-  const Peer& peer() const { return *peer_; }
+  const Peer& peer() const override { return *peer_; }
   grpc_call* get() const { return call_.get(); }
   // The message that came last; null if none did.
   ByteBuffer take_message();

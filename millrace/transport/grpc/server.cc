@@ -4,7 +4,7 @@
 
 #include "millrace/transport/grpc/call_server.h"
 #include "millrace/transport/grpc/core.h"
-#include "millrace/transport/grpc/receive_memory.h"
+#include "millrace/transport/protocol/receive_memory.h"
 #include "millrace/transport/protocol/served_methods.h"
 
 namespace millrace {

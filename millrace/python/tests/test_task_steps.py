@@ -121,6 +121,25 @@ def test_a_call_whose_id_is_another_in_its_queue_is_put_aside(bench, add):
     connection.close()
 
 
+def test_a_worker_that_stops_settles_what_it_runs_and_takes_no_more(bench, add):
+    begun, go = threading.Event(), threading.Event()
+
+    @bench.app.task(name="hold")
+    def hold():
+        begun.set()
+        return go.wait(WAIT)
+
+    worker = bench.start()
+    held, behind = hold.delay(), add.delay(1)
+    assert begun.wait(WAIT)
+    worker.stop()
+    go.set()
+    assert held.get(WAIT) is True
+    worker.join()
+    assert (held.state, behind.state) == ("SUCCESS", "WAITING")
+    assert bench.app.broker.sizes() == (1, 0, 0)
+
+
 # ---- A client's steps ----------------------------------------------------------------------------
 
 

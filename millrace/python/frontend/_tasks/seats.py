@@ -118,7 +118,8 @@ class Seat:
 
     def settle(self, loan, settlement):
         """Settles what was lent, and takes nothing."""
-        connection = self._connection
+        with self._lock:
+            connection = self._connection
         if connection is None:
             raise task_errors.BrokerLost("the seat is closed")
         step, fed = self._settled(settlement, self._lending.end, self._lending.end_whole)
@@ -154,12 +155,17 @@ class Seat:
         number, text, state, revoked = rest
         return Loan(lease, text, int(number), state, bool(revoked), attempt)
 
+    def end(self):
+        """No more calls are taken."""
+        with self._lock:
+            self._is_over = True
+
     # ---- For others ------------------------------------------------------------------------------
 
     def stop(self):
         """No more calls are taken. What waits for one ends, but not what it settles."""
+        self.end()
         with self._lock:
-            self._is_over = True
             is_idle, settling = self._loan is None, self._settling
         if not is_idle:
             return

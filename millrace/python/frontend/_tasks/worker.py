@@ -12,6 +12,7 @@ from millrace._tasks.seats import Seat
 from millrace._values import errors
 
 _LONGEST_PAUSE = 5.0  # seconds before the broker is tried again
+_LONGEST_STOP = 5.0  # seconds until what settles calls is through with it, if the broker answers
 
 
 class Worker:
@@ -74,9 +75,8 @@ class Worker:
 
     def join(self):
         """After stop(): waits for the calls that run, and gives back those that take too long."""
-        for seat in self.seats:
-            seat.stop()
         end = time.monotonic() + self._grace
+        self._stop_seats()
         for seat, thread in zip(self.seats, self._threads):
             thread.join(max(0.0, end - time.monotonic()))
             loan = seat.held() if thread.is_alive() else None
@@ -87,6 +87,15 @@ class Worker:
                 loan.is_lost = True
                 seat.give_back(loan)
         self._joined.set()
+
+    def _stop_seats(self):
+        """What waits for calls ends; the broker may be one that does not answer."""
+        stopping = [threading.Thread(target=seat.stop, daemon=True) for seat in self.seats]
+        for thread in stopping:
+            thread.start()
+        end = time.monotonic() + _LONGEST_STOP
+        for thread in stopping:
+            thread.join(max(0.0, end - time.monotonic()))
 
     @property
     def steps_made(self):
@@ -124,6 +133,8 @@ class Worker:
 
     def _take(self, seat, loan, settlement):
         """Settles what was done, and takes the next: a Loan; None if the worker stops."""
+        if self._stopping.is_set():
+            seat.end()
         if loan is not None and loan.is_lost:
             self._say(f"{self.name}: a call is not acknowledged: it went to another worker")
             loan = settlement = None

@@ -50,6 +50,7 @@ FLOORS = [
     ("F6", ["transport/sockets"]),
     ("F6", ["transport/threads"]),
     ("F6", ["transport/protocol"]),
+    ("F6", ["transport/direct"]),
     ("F6", ["transport/transport.h"]),
     ("F6", ["transport/inproc", "transport/grpc"]),
     ("F6", ["transport"]),

@@ -153,13 +153,16 @@ void IncomingCall::send_part() {
 
   grpc_op ops[3] = {};
   size_t count = 0;
-  grpc_metadata promise{};
+  grpc_metadata promises[2] = {};
   if (is_first) {
     ops[count].op = GRPC_OP_SEND_INITIAL_METADATA;
     if (carries_promises(method())) {
-      promise.key = static_slice(kAnswersAtOnceKey);
-      promise.value = static_slice("1");
-      ops[count].data.send_initial_metadata = {1, &promise, {}};
+      const std::string_view direct = receiver_.direct_version();
+      promises[0].key = static_slice(kAnswersAtOnceKey);
+      promises[0].value = static_slice("1");
+      promises[1].key = static_slice(kDirectKey);
+      promises[1].value = static_slice(direct);
+      ops[count].data.send_initial_metadata = {direct.empty() ? 1U : 2U, promises, {}};
     }
     ++count;
   }

@@ -39,6 +39,8 @@ class CallReceiver {
   // The request is here. Answers, now or later.
   virtual void handle(std::shared_ptr<IncomingCall> call) = 0;
   virtual const Host& host() const = 0;
+  // What the answers that carry promises say of transport/direct; empty: nothing.
+  virtual std::string_view direct_version() const = 0;
 };
 
 class IncomingCall final : public RunningCall {

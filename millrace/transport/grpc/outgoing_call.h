@@ -19,21 +19,10 @@
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/protocol/caller.h"
 #include "millrace/transport/protocol/connection_error.h"
-#include "millrace/transport/protocol/peer_pulse.h"
+#include "millrace/transport/protocol/oversight.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
-
-// Who watches over a call: its channel's.
-struct Oversight {
-  // Whom to tell that the peer is alive, and who ends the call if it is not.
-  std::shared_ptr<PeerPulse> pulse;
-  // Counts the call and its bytes.
-  Metrics& metrics;
-  // Only asks whether somebody is there: whoever reads the queue takes the answer, and the call is
-  // not ended by the silence that it is about.
-  bool is_question = false;
-};
 
 class OutgoingCall final : public Overseen {
  public:
@@ -70,6 +59,7 @@ class OutgoingCall final : public Overseen {
  private:
   WireStatus received_status() const;
   void leave_pulse();
+  void hear_promises();
 
   const std::shared_ptr<const Peer> peer_;
   const std::string_view method_;
@@ -77,6 +67,7 @@ class OutgoingCall final : public Overseen {
   Cancellation* const cancellation_;
   const std::optional<Clock::Time> deadline_;
   const std::shared_ptr<PeerPulse> pulse_;
+  const std::shared_ptr<OfferTaker> offers_;
   Metrics& metrics_;
   const CallHandle call_;
   ByteBuffer request_;

@@ -10,9 +10,11 @@ GrpcThreads::GrpcThreads() : GrpcThreads(Options{}) {}
 GrpcThreads::GrpcThreads(Options options)
     : queue_(std::make_shared<transport::CompletionQueue>(options.callers_pause,
                                                           [this] { return threads_.begin(); })),
-      threads_(*queue_, {.max_threads = options.max_threads, .name = "grpc"}) {}
+      threads_(*queue_, {.max_threads = options.max_threads, .name = "grpc"}),
+      direct_(options.direct ? std::make_unique<transport::DirectThreads>() : nullptr) {}
 
 GrpcThreads::~GrpcThreads() {
+  direct_.reset();
   queue_->close();
   threads_.finish();
 }

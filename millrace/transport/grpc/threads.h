@@ -10,6 +10,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/result.h"
+#include "millrace/transport/direct/direct_threads.h"
 #include "millrace/transport/threads/event_threads.h"
 
 namespace millrace {
@@ -26,6 +27,8 @@ class GrpcThreads {
     // How long after a caller has waited for its own call the sockets are left to the next such
     // caller, if nothing else is under way.
     Clock::Duration callers_pause = std::chrono::milliseconds(20);
+    // Programs of ours call each other without gRPC once they have met (transport/direct).
+    bool direct = false;
   };
   GrpcThreads();
   explicit GrpcThreads(Options options);
@@ -38,6 +41,8 @@ class GrpcThreads {
   Status start();
 
   const std::shared_ptr<transport::CompletionQueue>& queue() const { return queue_; }
+  // Null: gRPC alone.
+  const transport::DirectThreads* direct() const { return direct_.get(); }
   int max_threads() const { return threads_.max_threads(); }
   // For tests and reports: how many have been started.
   int started() const { return threads_.started(); }
@@ -45,6 +50,7 @@ class GrpcThreads {
  private:
   const std::shared_ptr<transport::CompletionQueue> queue_;
   transport::EventThreads threads_;
+  std::unique_ptr<transport::DirectThreads> direct_;
 };
 
 }  // namespace millrace

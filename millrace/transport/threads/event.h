@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
+
 namespace millrace::transport {
 
 // How much work an event may set off, which decides on whose thread it happens.
@@ -51,6 +53,19 @@ class MemberEvent final : public Event {
   const Member member_;
   std::shared_ptr<Owner> owner_;
 };
+
+// An event that does `what`, and is gone then.
+inline Event* as_event(Work work, absl::AnyInvocable<void() &&> what) {
+  struct Errand final : Event {
+    Errand(Work work, absl::AnyInvocable<void() &&> what) : Event(work), what_(std::move(what)) {}
+    void happened(bool) override {
+      const std::unique_ptr<Errand> self(this);
+      std::move(what_)();
+    }
+    absl::AnyInvocable<void() &&> what_;
+  };
+  return new Errand(work, std::move(what));
+}
 
 struct Happening {
   Event* event;

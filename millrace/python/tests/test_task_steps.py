@@ -153,9 +153,20 @@ def test_sending_and_asking_take_a_step_each_or_one_together(bench, add):
     assert together.steps == 1
     with pytest.raises(tasks.TaskError, match="TypeError"):
         add.s("a").get(WAIT)
+
+
+def test_chains_groups_and_chords_are_asked_likewise(bench):
+    app = tasks.App(
+        bench.server.target, name="timed", patience=WAIT
+    )  # a chord needs a clock that runs
+    add = app.task(lambda x, y=0: x + y, name="add")
+    total = app.task(sum, name="sum")
+    bench.start(app)
     assert tasks.Chain(add.s(1), add.s(2)).get(WAIT) == 3
     assert tasks.Group(add.s(1), add.s(2)).get(WAIT) == [1, 2]
-    assert tasks.Chord([add.s(1), add.s(2)], bench.app.task(sum, name="sum").s()).get(WAIT) == 3
+    assert tasks.Chord([add.s(1), add.s(2)], total.s()).get(WAIT) == 3
+    bench.stop()
+    app.close()
 
 
 def test_one_step_waits_no_longer_than_it_is_told(bench, add):
@@ -164,6 +175,12 @@ def test_one_step_waits_no_longer_than_it_is_told(bench, add):
     with pytest.raises(tasks.NoResult, match="no result after 0.1 s"):
         add.s(1).get(0.1)
     assert bench.app.broker.sizes()[0] == 2
+    hasty = tasks.App(bench.server.target, patience=1.1)
+    start, number = time.monotonic(), add.s(1).call().id
+    with pytest.raises(tasks.NoResult, match="no result after 1.3 s; it is UNKNOWN"):
+        hasty.result(number).get(1.3)  # in two steps, the first of which fails
+    assert time.monotonic() - start >= 1.25
+    hasty.close()
     bench.start()
     assert add.s(1).set(countdown=0.0).get(WAIT) == 1
 

@@ -12,8 +12,8 @@ from millrace._tasks.steps import AT_ONCE, NO_ID, Steps
 from millrace._values import errors
 
 _MICRO = 1e6  # an eta is a whole number of microseconds in its queue
-# Seconds for which one step waits for a result. A step with a time limit of its own is a slow one, so only
-# what is left in the end is waited for in that way.
+# Seconds for which one step waits for a result if there is not much time. A step with a time limit of its own
+# is a slow one, so only what is left in the end is waited for in that way.
 _WAIT = 1.0
 LOST = (
     errors.UnavailableError,
@@ -190,9 +190,10 @@ class Broker:
         if one is None or seconds <= _WAIT:
             self.send(settlement)
         else:
+            wait = self._wait_within(seconds)
             with self._lost("step"), contextlib.suppress(errors.DeadlineExceededError):
-                return self._connected(_WAIT).run(self.steps.ask, *one)
-            seconds -= _WAIT
+                return self._connected(wait).run(self.steps.ask, *one)
+            seconds -= wait
             if not self.look(one[0])[0]:
                 raise task_errors.BrokerLost(f"the broker at {self._target} does not know the call")
         return self.result(settlement.waiting[0].id, seconds)[0]
@@ -219,9 +220,10 @@ class Broker:
         left = seconds
         try:
             while left > _WAIT:
+                wait = self._wait_within(left)
                 with contextlib.suppress(errors.DeadlineExceededError):
-                    return self._connected(_WAIT).run(step, *fed)
-                left -= _WAIT
+                    return self._connected(wait).run(step, *fed)
+                left -= wait
             return self._connected(_WAIT).run_within(left, step, *fed)
         except errors.DeadlineExceededError:
             raise task_errors.NoResult(
@@ -230,6 +232,10 @@ class Broker:
         except LOST as error:
             with self._lost("question for a result"):
                 raise error
+
+    def _wait_within(self, seconds):
+        """For how long one step is to wait: as long as any other one may last, if there is so much time."""
+        return self.patience if seconds > self.patience > _WAIT else _WAIT
 
     # ---- Periods, and what there is --------------------------------------------------------------
 

@@ -15,8 +15,10 @@
 namespace millrace::transport {
 namespace {
 
-// Reads without looking at other connections.
+// As much is read without looking at other connections, and at what has come: a large message is
+// used while it is near.
 constexpr int kReadsAtOnce = 16;
+constexpr size_t kBytesAtOnce = size_t{1} << 20;
 
 Status broken(int number) { return unavailable(std::strerror(number)); }
 // In gRPC's words, which are known (connection_error.h).
@@ -137,7 +139,8 @@ void Connection::end(const Status& why, Events& events) {
 }
 
 Connection::Reading Connection::read(bool is_ending, Events& events) {
-  for (int i = 0; i < kReadsAtOnce; ++i) {
+  size_t bytes = 0;
+  for (int i = 0; i < kReadsAtOnce && bytes < kBytesAtOnce; ++i) {
     if (has_ended_) return Reading::ended;
     std::array<iovec, 2> space = inbox_.space();
     if (!greeting_.empty()) space = {iovec{nullptr, 0}, iovec{space[1].iov_base, greeting_.size()}};
@@ -149,6 +152,7 @@ Connection::Reading Connection::read(bool is_ending, Events& events) {
       end(size == 0 || is_no_error(errno) ? closed() : broken(errno), events);
       return Reading::ended;
     }
+    bytes += static_cast<size_t>(size);
     const bool was_greeting = !greeting_.empty();
     Status status = was_greeting ? greeting_came({static_cast<const char*>(space[1].iov_base),
                                                   static_cast<size_t>(size)})

@@ -50,6 +50,7 @@ struct JoinFlags {
   std::string timeout = "10m";
   std::vector<std::string> until;
   std::string grace = "5s";
+  std::string roster;
   bool has_leash = false;
   std::string job;
   int index = 0;
@@ -123,7 +124,8 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
                     .token = token == nullptr ? "" : token,
                     .command = std::move(command),
                     .grace = *grace,
-                    .record_file = record_file == nullptr ? "" : record_file};
+                    .record_file = record_file == nullptr ? "" : record_file,
+                    .roster = flags.roster};
   unsetenv(kTokenVariable);
   return attend(task, Clock::real());
 }
@@ -141,10 +143,13 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   if (!flags.until.empty() && !flags.supervisor.empty())
     return complain("join",
                     invalid("--until: with --at, the supervisor ends the tasks; leave it out"));
+  if (!flags.roster.empty() && flags.until.empty())
+    return complain("join", invalid("--roster: it goes with --until"));
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
   const Result<TfConfig> config = prepared(flags);
   if (!config.ok()) return complain("join", config.status());
+  if (!flags.roster.empty()) setenv(kRosterVariable, flags.roster.c_str(), 1);
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
   // Python would keep its lines to itself until the end, as it writes to no terminal.
   setenv("PYTHONUNBUFFERED", "1", 0);
@@ -177,6 +182,10 @@ void add_join(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
+  verb->add_option("--roster", flags->roster,
+                   "With --until: a file that tells which tasks are absent now; nobody waits for "
+                   "them, and COMMAND ends when its own task is")
+      ->type_name("FILE");
   verb->add_option("--grace", flags->grace, "With --until and --leash: from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->capture_default_str();

@@ -1,5 +1,7 @@
 #include "millrace/launch/farewell.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "millrace/cluster/task_record.h"
@@ -94,6 +96,10 @@ std::optional<std::string> Farewells::heard(std::string_view line) {
   awaited_.erase(farewell->task);
   if (decides(self_.job) || !awaited_.empty()) return {};
   return std::string(kJobFinished);
+}
+
+bool Farewells::seems_finished() const {
+  return !decides(self_.job) && std::ranges::includes(absent_, awaited_);
 }
 
 }  // namespace millrace

@@ -42,6 +42,10 @@ std::optional<std::string> parse_stop_line(std::string_view line);
 
 // Why tasks end that others wait no longer for.
 inline constexpr std::string_view kJobFinished = "job finished";
+// Why one ends whose role is to have fewer tasks.
+inline constexpr std::string_view kScaledDown = "scaled down";
+// And of a signal from elsewhere, as of a machine that goes down: it may come again.
+inline constexpr std::string_view kAskedToEnd = "asked to end";
 
 // What one task makes of the ends of the others. Single-threaded.
 class Farewells {
@@ -58,6 +62,13 @@ class Farewells {
   // of tasks that the job has not, change nothing.
   std::optional<std::string> heard(std::string_view line);
 
+  // Who is not there now: "map:3", whose success nobody waits for. A list that is late may have one
+  // that comes just now, so that whoever ends by it looks again after a while.
+  void set_absent(std::set<std::string, std::less<>> absent) { absent_ = std::move(absent); }
+  // True if this task's work is done as far as that is known: it is there for others, and all of
+  // those that decide have succeeded or are absent.
+  bool seems_finished() const;
+
  private:
   bool decides(const std::string& role) const;
 
@@ -67,6 +78,7 @@ class Farewells {
   std::vector<TaskName> others_;
   std::set<std::string, std::less<>> names_;    // of the others
   std::set<std::string, std::less<>> awaited_;  // whose success has not been heard of
+  std::set<std::string, std::less<>> absent_;
 };
 
 }  // namespace millrace

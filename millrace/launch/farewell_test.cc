@@ -33,6 +33,18 @@ TEST_CASE("one that decides goes on when another has succeeded, and ends when on
   CHECK(map.heard(said_by("files:0", FarewellEnd::failed)) == "files:0 failed");
 }
 
+TEST_CASE("those that are absent are not waited for, and are when they come") {
+  Farewells files = farewells_of("files", 0);
+  files.set_absent({"map:1"});
+  CHECK(!files.seems_finished());
+  CHECK(!files.heard(said_by("map:0", FarewellEnd::succeeded)));
+  CHECK(files.seems_finished());
+  files.set_absent({});
+  CHECK(!files.seems_finished());
+  CHECK(files.heard(said_by("map:1", FarewellEnd::succeeded)) == "job finished");
+  CHECK(!farewells_of("map", 0).seems_finished());
+}
+
 TEST_CASE("strangers, tasks that the job has not, and noise end nothing") {
   Farewells files = farewells_of("files", 0);
   CHECK(!files.heard(said_by("map:0", FarewellEnd::failed, "guess")));

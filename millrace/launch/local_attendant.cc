@@ -11,13 +11,18 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <sstream>
 
+#include "millrace/cluster/roster.h"
+#include "millrace/cluster/task_record.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/farewell.h"
 #include "millrace/launch/line_splitter.h"
@@ -34,6 +39,10 @@ using std::chrono::seconds;
 constexpr Clock::Duration kPatienceWithCallers = seconds(10);
 constexpr Clock::Duration kTellingTime = seconds(10);
 constexpr milliseconds kBetweenCalls{300};
+constexpr milliseconds kBetweenRosters{500};
+// A roster that is late may have a task as absent that comes just now: so long it has to say that
+// nobody is left to work for.
+constexpr Clock::Duration kUntilBelieved = seconds(4);
 constexpr milliseconds kBetweenKills{100};  // of a program that the system can't end at once
 constexpr size_t kMostCallers = 256;
 constexpr size_t kMostCalls = 64;
@@ -195,6 +204,44 @@ void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std
                  left[0]));
 }
 
+// --- who is there ---
+
+// The roster, read again and again.
+class Roster {
+ public:
+  Roster(const AttendedTask& task) : path_(task.roster), self_(short_name(task.task)) {}
+
+  bool is_kept() const { return !path_.empty(); }
+
+  // The tasks that are absent, if that is time to be looked at.
+  std::optional<std::set<std::string, std::less<>>> look(Clock::Time now) {
+    if (!is_kept() || now < next_look_) return {};
+    next_look_ = now + kBetweenRosters;
+    std::ifstream file(path_, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    // While it is replaced, what was read before counts.
+    if (!file) return {};
+    std::set<std::string, std::less<>> absent;
+    for (const auto& [name, address] : parse_roster(text.str())) absent.insert(name);
+    const bool is_named = absent.erase(self_) > 0;
+    // One that starts is wanted, whatever a roster from before says.
+    has_been_there_ = has_been_there_ || !is_named;
+    is_to_go_ = has_been_there_ && is_named;
+    return absent;
+  }
+
+  bool is_to_go() const { return is_to_go_; }
+  Clock::Time next_look() const { return is_kept() ? next_look_ : Clock::Time::max(); }
+
+ private:
+  const std::string path_;
+  const std::string self_;
+  Clock::Time next_look_ = {};
+  bool has_been_there_ = false;
+  bool is_to_go_ = false;
+};
+
 // --- the program ---
 
 constexpr int kCannotRunIt = 126;
@@ -212,7 +259,10 @@ constexpr int kNoSuchCommand = 127;
 class Attendant {
  public:
   Attendant(const AttendedTask& task, const Clock& clock)
-      : task_(task), clock_(clock), farewells_(task.cluster, task.task, task.until, task.token) {}
+      : task_(task),
+        clock_(clock),
+        roster_(task),
+        farewells_(task.cluster, task.task, task.until, task.token) {}
 
   int run() {
     program_ = fork();
@@ -225,6 +275,7 @@ class Attendant {
     while (!status_) turn();
     const int code =
         WIFSIGNALED(*status_) ? kSignalBase + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+    if (stopped_ == kScaledDown) return 0;
     if (stopped_) return *stopped_ == kJobFinished && is_of_the_stop(code) ? 0 : code;
     const FarewellEnd end = code == 0 ? FarewellEnd::succeeded : FarewellEnd::failed;
     tell(task_, farewells_.to_tell(end), to_line(farewells_.own(end)), signals_, clock_);
@@ -239,19 +290,31 @@ class Attendant {
   void turn() {
     std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
     callers_.add_descriptors(events);
-    const Clock::Time until = std::min(kill_at_.value_or(Clock::Time::max()), callers_.first_end());
+    const Clock::Time until = std::min(
+        {kill_at_.value_or(Clock::Time::max()), callers_.first_end(), roster_.next_look()});
     const bool is_endless = until == Clock::Time::max();
     poll(events.data(), events.size(), is_endless ? -1 : poll_milliseconds(until, clock_.now()));
     while (std::optional<TakenSignal> signal = signals_.take())
-      if (signal->number != SIGCHLD) stop("asked to end", signal->number);
+      if (signal->number != SIGCHLD) stop(std::string(kAskedToEnd), signal->number);
     callers_.turn(clock_.now(), [this](std::string_view line) {
       if (std::optional<std::string> why = farewells_.heard(line)) stop(*why, SIGTERM);
     });
+    heed_roster(clock_.now());
     if (kill_at_ && clock_.now() >= *kill_at_) {
       kill(-program_, SIGKILL);
       kill_at_ = clock_.now() + kBetweenKills;
     }
     reap();
+  }
+
+  void heed_roster(Clock::Time now) {
+    std::optional<std::set<std::string, std::less<>>> absent = roster_.look(now);
+    if (!absent || stopped_) return;
+    farewells_.set_absent(std::move(*absent));
+    if (roster_.is_to_go()) return stop(std::string(kScaledDown), SIGTERM);
+    if (!farewells_.seems_finished()) return finished_since_.reset();
+    if (!finished_since_) finished_since_ = now;
+    if (now >= *finished_since_ + kUntilBelieved) stop(std::string(kJobFinished), SIGTERM);
   }
 
   void stop(const std::string& why, int signal) {
@@ -284,11 +347,13 @@ class Attendant {
   const Clock& clock_;
   SignalWatch signals_{SIGCHLD};
   Callers callers_;
+  Roster roster_;
   Farewells farewells_;
   pid_t program_ = -1;
   std::optional<int> status_;
   std::optional<std::string> stopped_;  // why
   std::optional<Clock::Time> kill_at_;
+  std::optional<Clock::Time> finished_since_;  // by a roster, as far as that is known
 };
 
 }  // namespace

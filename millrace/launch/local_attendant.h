@@ -4,6 +4,9 @@
 //
 // Listens at one port of the machine, the same for all tasks: each has an address of its own.
 // Hostile peers cost little: few at once, one short line each, ten seconds. One thread.
+//
+// Of a job whose roles grow and shrink it reads a roster, which may be some seconds late: it waits
+// for nobody who is absent, and ends its own program when that is to go.
 #pragma once
 
 #include <string>
@@ -27,10 +30,11 @@ struct AttendedTask {
   // From SIGTERM to SIGKILL.
   Clock::Duration grace = std::chrono::seconds(5);
   std::string record_file = {};  // where it is noted that the task was ended; empty: nowhere
+  std::string roster = {};  // the file that tells who is absent (cluster/roster.h); empty: nobody
 };
 
 // The exit code: the program's; 128 and its number for a signal; 126 or 127 if it can't be run; 0
-// if it was ended because the job has finished.
+// if it was ended because the job has finished, or has no place for it any more.
 int attend(const AttendedTask& task, const Clock& clock);
 
 // Becomes the command. Comes back only if it can't be run, having said why: with 126, or 127 if

@@ -22,10 +22,6 @@ constexpr seconds kToBeGone{120};
 // All that a job may consist of.
 constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
 
-std::string selector_of(const std::string& name) {
-  return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
-}
-
 std::string in_hexadecimal(uint64_t number) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -82,6 +78,10 @@ Objects owned_by(const Json& head, const Objects& made) {
 }
 
 }  // namespace
+
+std::string KubernetesPlace::selector_of(const std::string& name) {
+  return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
+}
 
 std::vector<std::string> KubernetesPlace::kubectl(const std::vector<std::string>& words) const {
   std::vector<std::string> argv = {"kubectl"};
@@ -218,15 +218,6 @@ AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
   std::vector<std::string> words = {"logs", task.handle, "--container=task"};
   if (follow == Follow::yes) words.push_back("--follow");
   return {.command = kubectl(words)};
-}
-
-Result<std::vector<ScaledRole>> KubernetesPlace::scale(const std::string& name,
-                                                       const std::vector<RoleCount>&,
-                                                       const std::string&) {
-  MR_TRY(look(name).status());
-  return error(Code::unimplemented, "on Kubernetes the pods of '", name,
-               "' learn once, when they start, which tasks there are and whose end the job waits "
-               "for, so that it can't be scaled: stop it and submit it with another count");
 }
 
 Result<GuestCommand> KubernetesPlace::guest_of(const std::string&, const TaskSight& task,

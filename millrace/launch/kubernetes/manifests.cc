@@ -8,8 +8,10 @@
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/roster.h"
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/kubernetes/pod_words.h"
+#include "millrace/launch/kubernetes/role_sizes.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/yaml_text.h"
 
@@ -37,7 +39,7 @@ Json labels_of_role(const JobSpec& job, const RoleSpec& role) {
   Json labels = labels_of_job(job);
   labels["app.kubernetes.io/component"] = dns_name_of(role.name);
   // Kueue, where it is installed, holds each role back until its queue has room for all its tasks.
-  if (!job.queue.empty()) labels["kueue.x-k8s.io/queue-name"] = job.queue;
+  if (!job.queue.empty()) labels[kQueueLabel] = job.queue;
   return labels;
 }
 
@@ -53,13 +55,18 @@ Json service_of(const JobSpec& job) {
             {"ports", Json::array({{{"name", "grpc"}, {"port", kConventionalPort}}})}}}};
 }
 
+std::string address_of(const JobSpec& job, const RoleSpec& role, int index) {
+  return str_cat(job.name, "-", dns_name_of(role.name), "-", index, ".", job.name, ":",
+                 kConventionalPort);
+}
+
+// All that there may be.
 Result<ClusterSpec> cluster_of(const JobSpec& job) {
   ClusterSpec cluster;
   for (const RoleSpec& role : job.roles) {
     std::vector<std::string> addresses;
-    for (int index = 0; index < role.count; ++index)
-      addresses.push_back(str_cat(job.name, "-", dns_name_of(role.name), "-", index, ".", job.name,
-                                  ":", kConventionalPort));
+    for (int index = 0; index < most_of(role); ++index)
+      addresses.push_back(address_of(job, role, index));
     MR_TRY(cluster.add_job(role.name, addresses));
   }
   return cluster;
@@ -68,10 +75,12 @@ Result<ClusterSpec> cluster_of(const JobSpec& job) {
 Result<Json> config_map_of(const JobSpec& job) {
   TfConfig config;
   MR_ASSIGN(config.cluster, cluster_of(job));
+  Json data = {{kClusterFile, to_json(config, JsonLayout::one_line)}};
+  if (may_be_scaled(job)) data[kRosterKey] = roster_of(job);
   return Json{{"apiVersion", "v1"},
               {"kind", "ConfigMap"},
-              {"metadata", {{"name", job.name + "-cluster"}, {"labels", labels_of_job(job)}}},
-              {"data", {{kClusterFile, to_json(config, JsonLayout::one_line)}}}};
+              {"metadata", {{"name", cluster_map_of(job.name)}, {"labels", labels_of_job(job)}}},
+              {"data", std::move(data)}};
 }
 
 std::string secret_name(const JobSpec& job) { return job.name + "-token"; }
@@ -89,7 +98,10 @@ Json command_line(const JobSpec& job, const RoleSpec& role) {
   std::string until;
   for (const std::string& name : deciding_roles(job))
     str_append(&until, until.empty() ? "" : ",", name);
-  words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms"), "--"});
+  words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms")});
+  if (may_be_scaled(job))
+    words.insert(words.end(), {"--roster", str_cat(kClusterDirectory, "/", kRosterKey)});
+  words.push_back("--");
   for (const std::string& word : command_of(job, role)) words.push_back(pod_literal(word));
   return words;
 }
@@ -126,7 +138,7 @@ Json mounts_of(const JobSpec& job) {
 
 Json volumes_of(const JobSpec& job) {
   Json volumes =
-      Json::array({{{"name", "cluster"}, {"configMap", {{"name", job.name + "-cluster"}}}}});
+      Json::array({{{"name", "cluster"}, {"configMap", {{"name", cluster_map_of(job.name)}}}}});
   for (const auto& [where, which] : job.volumes)
     volumes.push_back(
         {{"name", volume_name(volumes.size())}, {"persistentVolumeClaim", {{"claimName", which}}}});
@@ -182,10 +194,14 @@ Json job_of(const JobSpec& job, const RoleSpec& role) {
   spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role)}};
   const std::vector<std::string> deciding = deciding_roles(job);
   const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
-  const Json annotations = {{kRoleAnnotation, role.name},
-                            {kOrderAnnotation, std::to_string(&role - job.roles.data())},
-                            {kDecidesAnnotation, decides ? "true" : "false"},
-                            {kGraceAnnotation, std::to_string(job.grace.count())}};
+  Json annotations = {{kRoleAnnotation, role.name},
+                      {kOrderAnnotation, std::to_string(&role - job.roles.data())},
+                      {kDecidesAnnotation, decides ? "true" : "false"},
+                      {kGraceAnnotation, std::to_string(job.grace.count())}};
+  if (scales(role)) {
+    annotations[kBoundsAnnotation] = bounds_text(role);
+    annotations[kSizesAnnotation] = to_text(std::vector<RoleSize>{{.count = role.count}});
+  }
   return {{"apiVersion", "batch/v1"},
           {"kind", "Job"},
           {"metadata",
@@ -214,7 +230,7 @@ Status check_for_kubernetes(const JobSpec& job) {
                      "' in Kubernetes; names differ by more than "
                      "case and underscores there");
     // "NAME-ROLE-INDEX" is a host's name.
-    const size_t length = job.name.size() + name.size() + std::to_string(role.count).size() + 2;
+    const size_t length = job.name.size() + name.size() + std::to_string(most_of(role)).size() + 2;
     if (length > 63)
       return invalid("the names of job '", job.name, "' and role '", role.name,
                      "' make a host's "
@@ -257,6 +273,18 @@ const Json& head_of(const std::vector<Json>& manifests) {
            manifest["metadata"]["annotations"][kDecidesAnnotation] == "true";
   });
 }
+
+bool may_be_scaled(const JobSpec& job) { return std::ranges::any_of(job.roles, scales); }
+
+std::string roster_of(const JobSpec& job) {
+  AbsentTasks absent;
+  for (const RoleSpec& role : job.roles)
+    for (int index = role.count; index < most_of(role); ++index)
+      absent.emplace(str_cat(role.name, ":", index), address_of(job, role, index));
+  return to_roster(absent);
+}
+
+std::string cluster_map_of(const std::string& job) { return job + "-cluster"; }
 
 std::string to_yaml_file(const std::vector<Json>& manifests) {
   std::string text;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/launch/job_file.h"
+#include "millrace/launch/kubernetes/role_sizes.h"
 
 namespace millrace {
 namespace {
@@ -113,6 +114,27 @@ TEST_CASE("tasks know whose success ends them, and the token by which they belie
   CHECK(command[9] == "map");
   CHECK(head_of(manifests)["metadata"]["name"] == "words-map");
   CHECK(manifests[3]["metadata"]["annotations"][kDecidesAnnotation] == "false");
+}
+
+TEST_CASE("a job that may be scaled has names for all that may be, and pods for those that are") {
+  JobSpec job = counting_words();
+  job.roles[1].least = 1;
+  job.roles[1].most = 3;
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  CHECK(manifests[1]["data"]["cluster.json"].dump().find("words-map-2.words:2222") !=
+        std::string::npos);
+  CHECK(manifests[1]["data"][kRosterKey] == "map:2 words-map-2.words:2222\n");
+  const auto& map = manifests[4];
+  CHECK(map["spec"]["completions"] == 2);
+  CHECK(map["spec"]["parallelism"] == 2);
+  CHECK(map["metadata"]["annotations"][kBoundsAnnotation] == "1-3");
+  CHECK(map["metadata"]["annotations"][kSizesAnnotation] == "2");
+  CHECK(!manifests[3]["metadata"]["annotations"].contains(kBoundsAnnotation));
+  // Helpers too: they wait for those that are there.
+  for (size_t i : {3, 4}) {
+    const auto& command = manifests[i]["spec"]["template"]["spec"]["containers"][0]["command"];
+    CHECK(command.dump().find(R"("--roster","/etc/millrace/roster","--")") != std::string::npos);
+  }
 }
 
 TEST_CASE("a role's name becomes one of DNS") {

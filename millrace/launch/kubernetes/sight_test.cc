@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/object_words.h"
+#include "millrace/launch/kubernetes/role_sizes.h"
 
 namespace millrace {
 namespace {
@@ -198,6 +200,80 @@ TEST_CASE("objects of any shape are looked at without harm") {
   CHECK(!sight_of("words", {}, {}, 0).ok());
   CHECK(seconds_of("yesterday") == 0);
   CHECK(seconds_of("1970-01-02T00:00:01Z") == 86'401);
+}
+
+// The Job of a role that may have one to four tasks, with its sizes so far.
+Json elastic(const std::string& sizes) {
+  Json made = job("map", 4, true);
+  made["metadata"]["annotations"][kBoundsAnnotation] = "1-4";
+  made["metadata"]["annotations"][kSizesAnnotation] = sizes;
+  return made;
+}
+
+std::string second(const std::string& at) {
+  return std::to_string(seconds_of("2026-01-31T12:00:" + at + "Z"));
+}
+
+constexpr const char* kGoes = "{\"millrace_stop\":1,\"why\":\"scaled down\"}\n";
+
+TEST_CASE("tasks that a role may have and does not are absent, and nobody waits for them") {
+  const JobSight sight =
+      seen({elastic("2"), pod("map", 0, running()), pod("map", 1, ended(0, "09"))});
+  CHECK(sight.stage == JobStage::running);
+  CHECK(sentence(sight) == "words: 1 of 2 tasks run");
+  CHECK(sight.tasks[3].stage == TaskStage::absent);
+}
+
+TEST_CASE("tasks that come are waited for, and count for the end") {
+  const std::vector<Json> objects = {elastic("2 4@" + second("05")), pod("map", 0, ended(0, "09")),
+                                     pod("map", 1, ended(0, "09")), pod("map", 2, running())};
+  const JobSight sight = seen(objects);
+  CHECK(sentence(sight) == "words: 1 of 4 tasks run; map:3 waits: its pod is being made");
+}
+
+TEST_CASE("tasks that went are neither failure nor success, whatever their end was") {
+  const JobSight sight =
+      seen({elastic("4 2@" + second("05")), pod("map", 0, ended(0, "09")),
+            pod("map", 1, ended(0, "11")), pod("map", 2, ended(0, "06", kGoes))});
+  CHECK(sight.stage == JobStage::ended);
+  CHECK(render(sight) ==
+        "task   where  attempt  state\n"
+        "map:0  n1     1        completed\n"
+        "map:1  n1     1        completed\n"
+        "map:2  n1     1        scaled down\n"
+        "words: succeeded in 11 s\n");
+  CHECK(exit_code(sight) == 0);
+}
+
+TEST_CASE("the job is done when those that are left have succeeded before others went") {
+  const JobSight sight = seen({elastic("2 1@" + second("15")), pod("map", 0, ended(0, "09")),
+                               pod("map", 1, ended(0, "16", kGoes))});
+  CHECK(sentence(sight) == "words: succeeded in 16 s");
+}
+
+TEST_CASE("a task that comes back after it went is another attempt") {
+  const JobSight sight = seen({elastic("2 1@" + second("05") + " 2@" + second("20")),
+                               pod("map", 0, running()), pod("map", 1, ended(0, "06", kGoes)),
+                               pod("map", 1, running(), "2026-01-31T12:00:21Z")});
+  CHECK(sight.stage == JobStage::running);
+  CHECK(sight.tasks[1].attempt == 2);
+  CHECK(sight.report.tasks[1].earlier.at(0).text == "scaled down");
+  CHECK(sight.report.num_restarts == 0);
+}
+
+TEST_CASE("clocks that differ take away nobody's end") {
+  // By the clock of who scaled it, it went before it came.
+  const JobSight sight = seen({elastic("2 1@" + second("00")), pod("map", 0, running()),
+                               pod("map", 1, ended(0, "06", kGoes))});
+  CHECK(sight.tasks[1].stage == TaskStage::absent);
+  CHECK(sight.stage == JobStage::running);
+}
+
+TEST_CASE("sizes and bounds of any shape do no harm") {
+  Json odd = elastic("4 4 4 4 x");
+  CHECK(seen({odd}).tasks.size() == 4);
+  odd["metadata"]["annotations"][kBoundsAnnotation] = "9-1";
+  CHECK(seen({odd}).tasks.size() == 4);
 }
 
 std::string file_text(const std::string& path) {

@@ -38,6 +38,9 @@ using std::chrono::seconds;
 
 constexpr Clock::Duration kPatienceWithCallers = seconds(10);
 constexpr Clock::Duration kTellingTime = seconds(10);
+// A helper that is just being started again has to hear that it is needed no longer.
+constexpr Clock::Duration kTellingHelpersTime = seconds(120);
+constexpr Clock::Duration kAskingTime = seconds(3);
 constexpr milliseconds kBetweenCalls{300};
 constexpr milliseconds kBetweenRosters{500};
 // A roster that is late may have a task as absent that comes just now: so long it has to say that
@@ -85,7 +88,7 @@ class Callers {
     return first;
   }
 
-  // Hands on each line that was said, without waiting.
+  // Hands on each line that was said, and writes back what that answers, without waiting.
   template <class Sink>
   void turn(Clock::Time now, const Sink& sink) {
     accept_all(now);
@@ -120,7 +123,12 @@ class Callers {
     const ssize_t size = recv(caller.socket.number(), bytes.data(), bytes.size(), 0);
     if (size < 0) return errno == EAGAIN || errno == EINTR;
     caller.bytes += static_cast<size_t>(size);
-    caller.lines.feed({bytes.data(), static_cast<size_t>(size)}, sink);
+    caller.lines.feed({bytes.data(), static_cast<size_t>(size)}, [&](std::string_view line) {
+      const std::string answer = sink(line);
+      // What does not get through at once is lost: the others will tell as well.
+      if (!answer.empty())
+        (void)!send(caller.socket.number(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    });
     return size > 0 && caller.bytes <= kLongestFarewell;
   }
 
@@ -178,14 +186,19 @@ std::vector<std::string> say_to(std::span<const std::string> addresses, const st
   return unheard;
 }
 
-// Tells all of them, each until it has heard or the time is over. Ends early for a signal.
-void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std::string& line,
-          SignalWatch& signals, const Clock& clock) {
-  const Clock::Time deadline = clock.now() + kTellingTime;
-  std::vector<std::string> left;
+std::vector<std::string> addresses_of(const AttendedTask& task, const std::vector<TaskName>& whom) {
+  std::vector<std::string> addresses;
   for (const TaskName& other : whom)
     if (Result<std::string> address = task.cluster.address(other); address.ok())
-      left.push_back(std::move(*address));
+      addresses.push_back(std::move(*address));
+  return addresses;
+}
+
+// Tells all of them, each until it has heard or the time is over. Ends early for a signal. Returns
+// who has not heard.
+std::vector<std::string> tell(std::vector<std::string> left, const std::string& line,
+                              Clock::Duration time, SignalWatch& signals, const Clock& clock) {
+  const Clock::Time deadline = clock.now() + time;
   while (!left.empty() && clock.now() < deadline) {
     std::vector<std::string> unheard;
     for (size_t first = 0; first < left.size(); first += kMostCalls) {
@@ -194,14 +207,57 @@ void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std
                         std::back_inserter(unheard));
     }
     left = std::move(unheard);
-    if (left.empty()) return;
+    if (left.empty()) break;
     // Who does not answer at once is called again.
     pollfd signal{signals.descriptor(), POLLIN, 0};
     if (poll(&signal, 1, static_cast<int>(kBetweenCalls.count())) > 0 && signals.take()) break;
   }
-  if (!left.empty())
-    note(str_cat(left.size(), " of the other tasks did not hear of the end; the first is at ",
-                 left[0]));
+  return left;
+}
+
+// --- asking ---
+
+struct Question {
+  Descriptor socket;
+  bool is_said = false;
+  LineSplitter lines = {};
+};
+
+// Says the question, or takes what is answered. False when nothing more is to come.
+template <class Sink>
+bool go_on(Question& question, const std::string& line, const Sink& sink) {
+  const int socket = question.socket.number();
+  if (!std::exchange(question.is_said, true))
+    return send(socket, line.data(), line.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(line.size()) &&
+           shutdown(socket, SHUT_WR) == 0;
+  std::array<char, 4096> bytes;
+  const ssize_t size = recv(socket, bytes.data(), bytes.size(), 0);
+  if (size < 0) return errno == EAGAIN || errno == EINTR;
+  question.lines.feed({bytes.data(), static_cast<size_t>(size)}, sink);
+  return size > 0;
+}
+
+// Asks some of these tasks, all at once, and hands on what those that are there answer.
+template <class Sink>
+void ask_them(const std::vector<std::string>& addresses, const std::string& line,
+              const Clock& clock, const Sink& sink) {
+  const Clock::Time deadline = clock.now() + kAskingTime;
+  std::vector<Question> questions;
+  for (const std::string& address : addresses) {
+    if (questions.size() == kMostCalls || clock.now() >= deadline) break;
+    questions.push_back({.socket = call(address)});
+  }
+  while (clock.now() < deadline) {
+    std::erase_if(questions, [](const Question& it) { return !it.socket.is_open(); });
+    if (questions.empty()) return;
+    std::vector<pollfd> events;
+    for (const Question& it : questions)
+      events.push_back({it.socket.number(), static_cast<short>(it.is_said ? POLLIN : POLLOUT), 0});
+    if (poll(events.data(), events.size(), poll_milliseconds(deadline, clock.now())) <= 0) continue;
+    for (size_t i = 0; i < questions.size(); ++i)
+      if (events[i].revents != 0 && !go_on(questions[i], line, sink)) questions[i].socket.close();
+  }
 }
 
 // --- who is there ---
@@ -262,9 +318,11 @@ class Attendant {
       : task_(task),
         clock_(clock),
         roster_(task),
-        farewells_(task.cluster, task.task, task.until, task.token) {}
+        farewells_(task.cluster, task.task, task.rules, task.token) {}
 
   int run() {
+    if (task_.failures > 0 && task_.rules.are_restarted) ask_others();
+    if (stopped_) return *stopped_ == kJobFinished ? 0 : kEndedForGood;
     program_ = fork();
     if (program_ == 0) become_program(task_.command);
     if (program_ < 0) {
@@ -275,16 +333,58 @@ class Attendant {
     while (!status_) turn();
     const int code =
         WIFSIGNALED(*status_) ? kSignalBase + WTERMSIG(*status_) : WEXITSTATUS(*status_);
-    if (stopped_ == kScaledDown) return 0;
-    if (stopped_) return *stopped_ == kJobFinished && is_of_the_stop(code) ? 0 : code;
-    const FarewellEnd end = code == 0 ? FarewellEnd::succeeded : FarewellEnd::failed;
-    tell(task_, farewells_.to_tell(end), to_line(farewells_.own(end)), signals_, clock_);
+    if (stopped_) return code_of_stop(code);
+    if (code != 0 && is_followed(code)) {
+      note(str_cat(short_name(task_.task), " ended with exit code ", code,
+                   " and is started again: restart ", task_.failures + 1, " of ", task_.restarts));
+      return code;
+    }
+    say_farewell(code == 0 ? FarewellEnd::succeeded : farewells_.own_failure());
     return code;
   }
 
  private:
   static bool is_of_the_stop(int code) {
     return code == kSignalBase + SIGTERM || code == kSignalBase + SIGKILL;
+  }
+
+  int code_of_stop(int code) const {
+    if (*stopped_ == kScaledDown) return 0;
+    if (*stopped_ == kJobFinished && is_of_the_stop(code)) return 0;
+    const bool would_come_again = task_.restarts > 0 && *stopped_ != kAskedToEnd;
+    return would_come_again && code != 0 ? kEndedForGood : code;
+  }
+
+  // By another life of the task.
+  bool is_followed(int code) const {
+    return task_.failures < task_.restarts && task_.codes.contains(code) == task_.after_listed;
+  }
+
+  // A life before this one may have heard of ends that nobody tells again.
+  void ask_others() {
+    ask_them(addresses_of(task_, farewells_.to_tell(FarewellEnd::asks)),
+             to_line(farewells_.own(FarewellEnd::asks)), clock_, [this](std::string_view line) {
+               std::optional<std::string> why = farewells_.heard(line);
+               if (!why || stopped_) return;
+               stopped_ = std::move(why);
+               write_stop();
+             });
+  }
+
+  void say_farewell(FarewellEnd end) {
+    const std::string line = to_line(farewells_.own(end));
+    std::vector<std::string> unheard =
+        tell(addresses_of(task_, farewells_.to_tell(end)), line, kTellingTime, signals_, clock_);
+    if (task_.rules.are_restarted && end == FarewellEnd::succeeded) {
+      const std::vector<std::string> helpers = addresses_of(task_, farewells_.helpers_to_tell());
+      std::erase_if(unheard, [&](const std::string& address) {
+        return std::ranges::find(helpers, address) == helpers.end();
+      });
+      unheard = tell(std::move(unheard), line, kTellingHelpersTime, signals_, clock_);
+    }
+    if (!unheard.empty())
+      note(str_cat(unheard.size(), " of the other tasks did not hear of the end; the first is at ",
+                   unheard[0]));
   }
 
   void turn() {
@@ -298,6 +398,7 @@ class Attendant {
       if (signal->number != SIGCHLD) stop(std::string(kAskedToEnd), signal->number);
     callers_.turn(clock_.now(), [this](std::string_view line) {
       if (std::optional<std::string> why = farewells_.heard(line)) stop(*why, SIGTERM);
+      return farewells_.answer(line).value_or("");
     });
     heed_roster(clock_.now());
     if (kill_at_ && clock_.now() >= *kill_at_) {

@@ -7,6 +7,8 @@
 
 #include "millrace/launch/kubernetes/faults.h"
 #include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/object_words.h"
+#include "millrace/launch/kubernetes/scale_plan.h"
 #include "millrace/launch/kubernetes/sight.h"
 #include "millrace/launch/local_command.h"
 
@@ -209,9 +211,25 @@ Status KubernetesPlace::end_rest(const std::string& name) {
   const size_t none = words.size();
   for (const TaskSight& task : sight.tasks)
     if (task.stage != TaskStage::ended && !task.handle.empty()) words.push_back(task.handle);
-  if (words.size() == none) return {};
-  // An index whose pod is removed is not tried again.
+  if (words.size() == none) return end_restarts(name);
+  // An index whose pod is removed is not tried again, unless its role is.
+  MR_TRY(end_restarts(name));
   return ask(words, "", Tries::several).status();
+}
+
+// A deadline ends a Job at once, with pods that are still to come.
+Status KubernetesPlace::end_restarts(const std::string& name) {
+  MR_ASSIGN(const Objects jobs, items({"get", "jobs.batch", "--selector", selector_of(name)}));
+  for (const Json& job : jobs) {
+    if (object_number(job, {"spec", "backoffLimitPerIndex"}) == 0 || has_finished(job)) continue;
+    const Json patch = {{"metadata", {{"annotations", {{kRestEndedAnnotation, "true"}}}}},
+                        {"spec", {{"activeDeadlineSeconds", 1}}}};
+    MR_TRY(ask({"patch", "jobs.batch", object_text(job, {"metadata", "name"}), "--type=merge",
+                "--patch", patch.dump()},
+               "", Tries::several)
+               .status());
+  }
+  return {};
 }
 
 AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {

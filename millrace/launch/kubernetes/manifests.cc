@@ -10,6 +10,7 @@
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/roster.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/kubernetes/pod_restarts.h"
 #include "millrace/launch/kubernetes/pod_words.h"
 #include "millrace/launch/kubernetes/role_sizes.h"
 #include "millrace/launch/reach.h"
@@ -28,6 +29,9 @@ constexpr const char* kClusterFile = "cluster.json";
 constexpr const char* kTerminationLog = "/dev/termination-log";
 
 constexpr const char* kTokenKey = "token";
+// What Kubernetes writes on the pods of an index that has failed before.
+constexpr const char* kFailuresField =
+    "metadata.annotations['batch.kubernetes.io/job-index-failure-count']";
 
 Json labels_of_job(const JobSpec& job) {
   return {{"app.kubernetes.io/name", "millrace"},
@@ -92,7 +96,18 @@ Json secret_of(const JobSpec& job, const KubernetesDraw& draw) {
           {"stringData", {{kTokenKey, draw.token}}}};
 }
 
-Json command_line(const JobSpec& job, const RoleSpec& role) {
+int may_lose_of(const RoleSpec& role) { return role.may_lose.of(role.count); }
+
+// "map=2,ps=1"
+std::string may_lose_words(const JobSpec& job) {
+  std::string text;
+  for (const RoleSpec& role : job.roles)
+    if (may_lose_of(role) > 0)
+      str_append(&text, text.empty() ? "" : ",", role.name, "=", may_lose_of(role));
+  return text;
+}
+
+Json command_line(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json words = {"millrace", "join",    "--cluster", str_cat(kClusterDirectory, "/", kClusterFile),
                 "--job",    role.name, "--index",   "$(JOB_COMPLETION_INDEX)"};
   std::string until;
@@ -101,12 +116,16 @@ Json command_line(const JobSpec& job, const RoleSpec& role) {
   words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms")});
   if (may_be_scaled(job))
     words.insert(words.end(), {"--roster", str_cat(kClusterDirectory, "/", kRosterKey)});
+  if (may_restart(job))
+    for (std::string& word : restart_words(restarts)) words.push_back(std::move(word));
+  if (const std::string lost = may_lose_words(job); !lost.empty())
+    words.insert(words.end(), {"--may-lose", lost});
   words.push_back("--");
   for (const std::string& word : command_of(job, role)) words.push_back(pod_literal(word));
   return words;
 }
 
-Json variables_of(const JobSpec& job, const RoleSpec& role) {
+Json variables_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json variables = Json::array();
   // A name stands once: kubectl apply merges variables by their names.
   auto add = [&](const std::string& name, const std::string& value) {
@@ -120,6 +139,9 @@ Json variables_of(const JobSpec& job, const RoleSpec& role) {
   add("PYTHONUNBUFFERED", "1");
   add(kReportFileVariable, kTerminationLog);
   for (const auto& [name, value] : environment_of(job, role)) add(name, pod_literal(value));
+  if (restarts.restarts > 0)
+    variables.push_back({{"name", kFailuresVariable},
+                         {"valueFrom", {{"fieldRef", {{"fieldPath", kFailuresField}}}}}});
   variables.push_back(
       {{"name", kTokenVariable},
        {"valueFrom", {{"secretKeyRef", {{"name", secret_name(job)}, {"key", kTokenKey}}}}}});
@@ -145,12 +167,12 @@ Json volumes_of(const JobSpec& job) {
   return volumes;
 }
 
-Json container_of(const JobSpec& job, const RoleSpec& role) {
+Json container_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json container = {
       {"name", "task"},
       {"image", role.image.empty() ? job.image : role.image},
-      {"command", command_line(job, role)},
-      {"env", variables_of(job, role)},
+      {"command", command_line(job, role, restarts)},
+      {"env", variables_of(job, role, restarts)},
       {"ports", Json::array({{{"name", "grpc"}, {"containerPort", kConventionalPort}}})}};
   if (!job.directory.empty()) container["workingDir"] = job.directory;
   if (Json resources = pod_resources(role.resources); !resources.empty())
@@ -164,7 +186,7 @@ Json container_of(const JobSpec& job, const RoleSpec& role) {
   return container;
 }
 
-Json pod_of(const JobSpec& job, const RoleSpec& role) {
+Json pod_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json pod = {{"restartPolicy", "Never"},
               // With the Service's name, this makes the pod's name in DNS.
               {"subdomain", job.name},
@@ -174,30 +196,33 @@ Json pod_of(const JobSpec& job, const RoleSpec& role) {
               {"securityContext",
                {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
   if (!role.nodes.empty()) pod["nodeSelector"] = role.nodes;
-  pod["containers"] = Json::array({container_of(job, role)});
+  pod["containers"] = Json::array({container_of(job, role, restarts)});
   pod["volumes"] = volumes_of(job);
   return pod;
 }
 
-Json job_of(const JobSpec& job, const RoleSpec& role) {
+Json job_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json spec = {{"completionMode", "Indexed"},
                {"completions", role.count},
                {"parallelism", role.count},
-               // A task that fails has failed: no second one starts with empty variables. The
-               // others end by themselves, so that what they wrote is still there.
-               {"backoffLimitPerIndex", 0},
+               // A task that fails has failed, unless its role says otherwise: no second one starts
+               // with empty variables. The others end by themselves, so that what they wrote is
+               // still there; and each attempt is a pod of its own, for the same reason.
+               {"backoffLimitPerIndex", restarts.restarts},
                // Never two pods with one index, not even while the first one is ending.
                {"podReplacementPolicy", "Failed"},
                {"ttlSecondsAfterFinished", ceil<seconds>(job.keep).count()}};
+  if (restarts.restarts > 0) spec["podFailurePolicy"] = pod_failure_policy(restarts);
   if (job.time_limit) spec["activeDeadlineSeconds"] = ceil<seconds>(*job.time_limit).count();
   const Json labels = labels_of_role(job, role);
-  spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role)}};
+  spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role, restarts)}};
   const std::vector<std::string> deciding = deciding_roles(job);
   const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
   Json annotations = {{kRoleAnnotation, role.name},
                       {kOrderAnnotation, std::to_string(&role - job.roles.data())},
                       {kDecidesAnnotation, decides ? "true" : "false"},
                       {kGraceAnnotation, std::to_string(job.grace.count())}};
+  if (may_lose_of(role) > 0) annotations[kMayLoseAnnotation] = std::to_string(may_lose_of(role));
   if (scales(role)) {
     annotations[kBoundsAnnotation] = bounds_text(role);
     annotations[kSizesAnnotation] = to_text(std::vector<RoleSize>{{.count = role.count}});
@@ -220,7 +245,7 @@ void label_run(Json& manifest, const std::string& run) {
 
 Status check_for_kubernetes(const JobSpec& job) {
   MR_TRY(check(job));
-  MR_TRY(check_never_restarts(job, "on Kubernetes"));
+  for (const RoleSpec& role : job.roles) MR_TRY(pod_restarts(role).status());
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   std::set<std::string> names;
   for (const RoleSpec& role : job.roles) {
@@ -261,7 +286,10 @@ Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job, const Kuberne
   MR_ASSIGN(Json cluster, config_map_of(job));
   manifests.push_back(std::move(cluster));
   manifests.push_back(secret_of(job, draw));
-  for (const RoleSpec& role : job.roles) manifests.push_back(job_of(job, role));
+  for (const RoleSpec& role : job.roles) {
+    MR_ASSIGN(const PodRestarts restarts, pod_restarts(role));
+    manifests.push_back(job_of(job, role, restarts));
+  }
   if (!draw.run.empty())
     for (Json& manifest : manifests) label_run(manifest, draw.run);
   return manifests;

@@ -41,6 +41,8 @@ inline constexpr const char* kOrderAnnotation = "millrace/order";
 inline constexpr const char* kDecidesAnnotation = "millrace/decides";
 inline constexpr const char* kGraceAnnotation = "millrace/grace";
 inline constexpr const char* kMayLoseAnnotation = "millrace/may-lose";
+// On a Job that was ended for what had happened elsewhere, by its deadline.
+inline constexpr const char* kRestEndedAnnotation = "millrace/rest-ended";
 // Beside those of role_sizes.h.
 
 // In the order in which they are to be made. The job passes check() and has a name. Errors:

@@ -137,6 +137,31 @@ TEST_CASE("a job that may be scaled has names for all that may be, and pods for 
   }
 }
 
+TEST_CASE("roles that are restarted are tried again, index by index, each attempt in a pod") {
+  JobSpec job = counting_words();
+  job.roles[1].restart = parse_restart("on_failure").value();
+  job.roles[1].restart.attempts = 3;
+  job.roles[1].may_lose = parse_may_lose("50%").value();
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  const auto& spec = manifests[4]["spec"];
+  CHECK(spec["backoffLimitPerIndex"] == 2);
+  CHECK(spec["podFailurePolicy"]["rules"].size() == 2);
+  CHECK(spec["template"]["spec"]["restartPolicy"] == "Never");
+  CHECK(manifests[4]["metadata"]["annotations"][kMayLoseAnnotation] == "1");
+  const auto& container = spec["template"]["spec"]["containers"][0];
+  CHECK(container["env"].dump().find("job-index-failure-count") != std::string::npos);
+  CHECK(
+      container["command"].dump().find(
+          R"("--restarts","2","--restarts-but-after","126,127,128,250","--may-lose","map=1","--")") !=
+      std::string::npos);
+  // Its helper is not, and knows that others are.
+  const auto& helper = manifests[3]["spec"];
+  CHECK(helper["backoffLimitPerIndex"] == 0);
+  CHECK(!helper.contains("podFailurePolicy"));
+  CHECK(helper["template"]["spec"]["containers"][0]["command"].dump().find(
+            R"("--restarts","0","--may-lose","map=1","--")") != std::string::npos);
+}
+
 TEST_CASE("a role's name becomes one of DNS") {
   CHECK(dns_name_of("Parameter_Server") == "parameter-server");
   CHECK(dns_name_of("a__") == "a");

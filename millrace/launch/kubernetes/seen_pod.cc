@@ -13,6 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kOfSigterm = 128 + 15;
 // Kubernetes writes it on pods of Jobs that try their indexes again.
 constexpr const char* kFailuresAnnotation = "batch.kubernetes.io/job-index-failure-count";
 
@@ -108,6 +109,8 @@ void read_end(const Json& end, Pod& pod) {
     if (pod.facts.code == 0) pod.facts.out_of_memory_kill = false;
   }
   read_last_message(message, pod);
+  // A code for Kubernetes, and not the program's.
+  if (pod.ends_for_good && pod.facts.code == kEndedForGood) pod.facts.code = kOfSigterm;
 }
 
 }  // namespace

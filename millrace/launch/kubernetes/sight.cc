@@ -48,6 +48,7 @@ class Look {
       submitted_ =
           std::min(submitted_, seconds_of(object_text(object, {"metadata", "creationTimestamp"})));
       sight_.grace = milliseconds(number_of(annotation_of(object, kGraceAnnotation)));
+      if (!annotation_of(object, kRestEndedAnnotation).empty()) continue;
       // The second is there first: while the pods are being ended.
       for (const char* type : {"Failed", "FailureTarget"})
         if (const Json* failed = condition_of(object, type);

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "k8s-cluster"
 NOT_THERE = 3
 IMAGE = "millrace.test/tasks:1"
+TRAINING = "03_digits_on_a_cluster"
 
 
 def pytest_addoption(parser):
@@ -54,16 +55,16 @@ def cluster(request, tmp_path_factory):
 
 
 def load_tasks(cluster_folder, folder):
-    millrace, word_count = shutil.which("millrace"), shutil.which("word_count")
-    if millrace is None or word_count is None:
-        pytest.fail("no millrace or word_count on the PATH; source build/env.sh")
+    programs = {name: shutil.which(name) for name in ("millrace", "word_count", TRAINING)}
+    if None in programs.values():
+        pytest.fail(f"no {' or '.join(programs)} on the PATH; source build/env.sh")
     list_folder = folder / "texts"
     list_folder.mkdir()
     texts(list_folder, 7, 1000)
     image = folder / "tasks.tar"
     subprocess.run(
         [ROOT / "tools" / "image", "--tag", IMAGE, "--output", image, f"{list_folder}=/texts"]
-        + [f"{millrace}=/usr/bin/millrace", f"{word_count}=/usr/bin/word_count"]
+        + [f"{path}=/usr/bin/{name}" for name, path in programs.items()]
         + ["/bin/dash=/bin/sh", "/bin/sleep=/bin/sleep", "/bin/cat=/bin/cat"],
         check=True,
     )

@@ -9,6 +9,7 @@
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/object_words.h"
 #include "millrace/launch/kubernetes/scale_plan.h"
+#include "millrace/launch/kubernetes/seen_pod.h"
 #include "millrace/launch/kubernetes/sight.h"
 #include "millrace/launch/local_command.h"
 
@@ -176,28 +177,33 @@ Result<std::vector<JobSight>> KubernetesPlace::list() {
 }
 
 Status KubernetesPlace::remove_labelled(const std::string& selector) {
-  const std::string limit = str_cat("--timeout=", kToBeGone.count(), "s");
   // Background: the Jobs' own removal need not wait for that of their pods, which are named here.
-  std::vector<std::string> words = {"delete",
-                                    kKinds,
-                                    "--selector",
-                                    selector,
-                                    "--wait=true",
-                                    "--ignore-not-found",
-                                    "--cascade=background",
-                                    limit};
-  KubernetesPlace patient({options_.context, options_.name_space, kToBeGone + seconds(10)}, random_,
-                          clock_);
-  MR_TRY(patient.ask(words, "", Tries::several).status());
-  // Pods that a Job has made while it went.
+  MR_TRY(ask({"delete", kKinds, "--selector", selector, "--wait=false", "--ignore-not-found",
+              "--cascade=background"},
+             "", Tries::several)
+             .status());
+  // Until all are gone, and pods that a Job has made while it went.
   for (const Clock::Time deadline = clock_.now() + kToBeGone;;) {
     MR_ASSIGN(const Objects left, items({"get", kKinds, "--selector", selector}));
     if (left.empty()) return {};
+    MR_TRY(remove_lost(left));
     if (clock_.now() >= deadline)
       return error(Code::deadline_exceeded, left.size(), " objects are still there, ",
                    left[0]["kind"].dump(), " ", left[0]["metadata"]["name"].dump(), " first");
     pause(kBetweenLooks);
   }
+}
+
+// Whose machine does not answer: nobody would say that they are gone.
+Status KubernetesPlace::remove_lost(const Objects& objects) {
+  std::vector<std::string> words = {"delete",  "pods",         "--force", "--grace-period=0",
+                                    "--wait=false", "--ignore-not-found"};
+  const size_t none = words.size();
+  for (const Json& object : objects)
+    if (object_text(object, {"kind"}) == "Pod" && is_lost_with_its_machine(object))
+      words.push_back(object_text(object, {"metadata", "name"}));
+  if (words.size() == none) return {};
+  return ask(words, "", Tries::several).status();
 }
 
 Status KubernetesPlace::remove(const std::string& name) {

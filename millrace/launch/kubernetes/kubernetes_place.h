@@ -56,6 +56,7 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
   Status create(const std::vector<nlohmann::ordered_json>& manifests);
   Status remove_labelled(const std::string& selector);
+  Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);
   Status end_restarts(const std::string& name);
   // Of scale().
   Result<std::vector<nlohmann::ordered_json>> scalable(const std::string& name);

@@ -1,5 +1,7 @@
 #include "millrace/launch/kubernetes/seen_pod.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
@@ -115,6 +117,14 @@ void read_end(const Json& end, Pod& pod) {
 
 }  // namespace
 
+bool is_lost_with_its_machine(const Json& pod) {
+  const Json* disruption = condition_of(pod, "DisruptionTarget");
+  const std::string phase = object_text(pod, {"status", "phase"});
+  return disruption != nullptr && phase != "Succeeded" && phase != "Failed" &&
+         object_text(*disruption, {"reason"}) == "DeletionByTaintManager" &&
+         !object_text(pod, {"metadata", "deletionTimestamp"}).empty();
+}
+
 Pod seen_pod(const Json& object) {
   Pod pod{.name = object_text(object, {"metadata", "name"}),
           .node = object_text(object, {"spec", "nodeName"}),
@@ -133,6 +143,14 @@ Pod seen_pod(const Json& object) {
     pod.stage = PodStage::ended;
     pod.started = pod.ended = seconds_of(pod.created);
     pod.facts.code = 1;
+  }
+  if (is_lost_with_its_machine(object)) {
+    // Nobody is there to say how it ended, or that it has.
+    pod.stage = PodStage::ended;
+    pod.started = std::max(pod.started, seconds_of(pod.created));
+    pod.ended = seconds_of(
+        object_text(*condition_of(object, "DisruptionTarget"), {"lastTransitionTime"}));
+    pod.facts = {.code = kOfSigterm};
   }
   if (pod.stage == PodStage::ended) pod.facts.taken_away = taken_away(object);
   if (pod.stage == PodStage::pending) {

@@ -30,6 +30,10 @@ struct Pod {
   int64_t ended = 0;
 };
 
+// The cluster has given the pod up, because its machine does not answer; it stays until that comes
+// back, or is removed.
+bool is_lost_with_its_machine(const nlohmann::ordered_json& pod);
+
 // Of an object of any shape.
 Pod seen_pod(const nlohmann::ordered_json& object);
 

@@ -151,6 +151,19 @@ TEST_CASE("a pod that was evicted is told with the cluster's words") {
         "map:0: evicted: The node was low on resource: memory.");
 }
 
+TEST_CASE("a task whose machine does not answer any more is told, before anybody sees its end") {
+  Json lost = pod("map", 0, running());
+  lost["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:40Z";
+  lost["status"]["conditions"] = {{{"type", "DisruptionTarget"},
+                                   {"status", "True"},
+                                   {"reason", "DeletionByTaintManager"},
+                                   {"message", "Taint manager: deleting due to NoExecute taint"},
+                                   {"lastTransitionTime", "2026-01-31T12:00:40Z"}}};
+  const JobSight sight = seen({job("map", 1, true), lost});
+  CHECK(sight.stage == JobStage::ended);
+  CHECK(sentence(sight).starts_with("words: failed after 40 s: map:0: its machine is lost: "));
+}
+
 TEST_CASE(
     "completed tasks whose pods were removed have completed; others whose pods were have not") {
   const Json end = {{"completedIndexes", "0"},

@@ -28,11 +28,13 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-TEST_CASE("the job of testdata/training.job.yaml becomes the objects of testdata/training.yaml") {
-  const JobSpec job =
-      parse_job_file(content("testdata/training.job.yaml"), "training.job.yaml").value();
-  CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()) ==
-        content("testdata/training.yaml"));
+TEST_CASE("jobs in testdata become the objects beside them") {
+  for (const std::string name : {"training", "elastic"}) {
+    const std::string file = "testdata/" + name + ".job.yaml";
+    const JobSpec job = parse_job_file(content(file), file).value();
+    CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()) ==
+          content("testdata/" + name + ".yaml"));
+  }
 }
 
 TEST_CASE("every task has the name under which the others look for it") {

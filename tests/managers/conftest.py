@@ -38,7 +38,7 @@ def texts(folder, count, words):
 def cluster(request, tmp_path_factory):
     """The environment in which kubectl reaches the cluster, with the image of the tasks on it."""
     given = request.config.getoption("--cluster", default=None)
-    folder = Path(given) if given else tmp_path_factory.mktemp("kubernetes")
+    folder = Path(given).resolve() if given else tmp_path_factory.mktemp("kubernetes")
     up = subprocess.run([CLUSTER, "up", folder], capture_output=True, text=True, timeout=400)
     if up.returncode == NOT_THERE:
         pytest.skip(up.stderr)
@@ -61,10 +61,13 @@ def load_tasks(cluster_folder, folder):
     list_folder = folder / "texts"
     list_folder.mkdir()
     texts(list_folder, 7, 1000)
+    for name, path in programs.items():
+        # What debuggers read is most of them, and goes to both nodes.
+        subprocess.run(["strip", "-o", folder / name, path], check=True)
     image = folder / "tasks.tar"
     subprocess.run(
         [ROOT / "tools" / "image", "--tag", IMAGE, "--output", image, f"{list_folder}=/texts"]
-        + [f"{path}=/usr/bin/{name}" for name, path in programs.items()]
+        + [f"{folder / name}=/usr/bin/{name}" for name in programs]
         + ["/bin/dash=/bin/sh", "/bin/sleep=/bin/sleep", "/bin/cat=/bin/cat"],
         check=True,
     )

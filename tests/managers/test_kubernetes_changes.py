@@ -14,6 +14,11 @@ ELASTIC = "{files: 1, map: {count: 2, min: 1, max: 4}}"
 SERVES = HELPERS_WAIT + "trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.2; done"
 
 
+def submit(shell, job):
+    code, output = shell.millrace("submit", job)
+    assert code == 0, output
+
+
 def status(shell):
     return shell.millrace("status", "words")[1]
 
@@ -31,7 +36,7 @@ def test_a_job_has_four_map_tasks_and_then_one_and_ends_with_it(shell):
         "trap 'echo bye; exit 9' TERM; echo of {map_hosts}; i=0; "
         "while [ $i -lt 200 ]; do sleep 0.2; i=$((i+1)); done; echo done"
     )
-    assert shell.millrace("submit", shell.job(script, ELASTIC))[0] == 0
+    submit(shell, shell.job(script, ELASTIC))
     await_tasks(shell, 3)
     code, output = shell.millrace("scale", "words", "map=4")
     assert (code, output) == (0, "map: 2 -> 4 tasks\n")
@@ -54,7 +59,7 @@ def test_a_job_has_four_map_tasks_and_then_one_and_ends_with_it(shell):
 
 
 def test_tasks_that_went_come_back_as_other_attempts(shell):
-    assert shell.millrace("submit", shell.job(SERVES, ELASTIC))[0] == 0
+    submit(shell, shell.job(SERVES, ELASTIC))
     await_tasks(shell, 3)
     assert shell.millrace("scale", "words", "map=1")[0] == 0
     assert shell.millrace("scale", "words", "map=3")[0] == 0
@@ -68,7 +73,7 @@ def test_tasks_that_went_come_back_as_other_attempts(shell):
 def test_a_helper_waits_for_tasks_that_came_later(shell):
     # map:0 and map:1 end long before the others.
     script = HELPERS_WAIT + "[ {task_index} -lt 2 ] && exec sleep 15; sleep 30; echo late"
-    assert shell.millrace("submit", shell.job(script, ELASTIC))[0] == 0
+    submit(shell, shell.job(script, ELASTIC))
     await_tasks(shell, 3)
     assert shell.millrace("scale", "words", "map=4")[0] == 0
     code, output = shell.millrace("wait", "words", "--timeout", "120s")
@@ -80,7 +85,7 @@ def test_a_helper_waits_for_tasks_that_came_later(shell):
 
 def test_a_task_that_does_not_hear_is_ended_with_its_pod(shell):
     script = HELPERS_WAIT + "trap '' TERM; echo up; while :; do sleep 0.2; done"
-    assert shell.millrace("submit", shell.job(script, ELASTIC))[0] == 0
+    submit(shell, shell.job(script, ELASTIC))
     await_tasks(shell, 3)
     assert shell.millrace("scale", "words", "map=1")[0] == 0
     await_tasks(shell, 2)
@@ -96,7 +101,7 @@ def test_a_task_that_does_not_hear_is_ended_with_its_pod(shell):
     ],
 )
 def test_what_a_role_may_not_have_is_said(shell, wish, code, told):
-    assert shell.millrace("submit", shell.job(SERVES, ELASTIC))[0] == 0
+    submit(shell, shell.job(SERVES, ELASTIC))
     await_tasks(shell, 3)
     refused, output = shell.millrace("scale", "words", wish)
     assert refused == code and told in output, output
@@ -152,7 +157,7 @@ def test_a_helper_that_comes_back_learns_who_has_ended_meanwhile(shell):
         "[ {task_index} = 0 ] && exec sleep 4; exec sleep 40"
     )
     roles = "{files: {restart: on_failure}, map: 2}"
-    assert shell.millrace("submit", shell.job(script, roles))[0] == 0
+    submit(shell, shell.job(script, roles))
     code, output = shell.millrace("wait", "words", "--timeout", "120s")
     assert code == 0 and "job succeeded" in output, output
     assert re.search(r"files:0 +\S+ +2 +stopped: job finished", status(shell)), status(shell)

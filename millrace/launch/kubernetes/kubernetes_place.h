@@ -63,7 +63,8 @@ class KubernetesPlace final : public JobPlace {
   Status change_sizes(const std::string& name, const std::vector<ScaledRole>& roles);
   Status keep_roster(const std::string& name);
   void tell_pods(const std::string& name);
-  Status await_leaving(const std::string& name, const std::vector<ScaledRole>& roles);
+  Status await_leaving(const std::string& name, const std::vector<ScaledRole>& roles,
+                       Clock::Duration grace);
   Status settle(const std::string& name);
   int64_t now() const { return clock_.wall_micros() / 1'000'000; }
 

@@ -85,6 +85,18 @@ std::string roster_patch(const Json& map, const JobSpec& job) {
       .dump();
 }
 
+bool some_leave(const ClusterObjects& objects) {
+  const std::vector<SeenRole> roles = seen_roles(objects);
+  return std::ranges::any_of(objects, [&](const Json& object) {
+    if (object_text(object, {"status", "phase"}) != "Running") return false;
+    const std::string job = object_text(object, {"metadata", "labels", "job-name"});
+    const auto role = std::ranges::find(roles, job, &SeenRole::job);
+    const std::string index = annotation_of(object, "batch.kubernetes.io/job-completion-index");
+    return role != roles.end() && !index.empty() &&
+           !role->is_wanted(static_cast<size_t>(number_of(index)));
+  });
+}
+
 bool has_finished(const Json& job) {
   return condition_of(job, "Complete") != nullptr || condition_of(job, "Failed") != nullptr;
 }

@@ -33,6 +33,10 @@ std::string pods_patch(const nlohmann::ordered_json& job, int count);
 // A merge patch of the ConfigMap, if it still is that one.
 std::string roster_patch(const nlohmann::ordered_json& map, const JobSpec& job);
 
+// Of Jobs and pods: some pod runs that is beyond its role's size. Until its end has been counted a
+// Job would remove it, and what it wrote.
+bool some_leave(const ClusterObjects& objects);
+
 // The Job has as many pods as its sizes say, and counts none as completed that is beyond.
 bool is_settled(const nlohmann::ordered_json& job);
 bool has_finished(const nlohmann::ordered_json& job);

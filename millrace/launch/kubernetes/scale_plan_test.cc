@@ -65,6 +65,26 @@ TEST_CASE("the roster has the tasks that are absent, with their addresses") {
       R"({"metadata":{"resourceVersion":"77"},"data":{"roster":"map:3 words-map-3.words:2222\n"}})");
 }
 
+TEST_CASE("pods that are to go are waited for until the cluster has seen their end") {
+  ClusterObjects made = objects();
+  for (Json& object : made)
+    if (object["metadata"]["name"] == "words-map")
+      object["metadata"]["annotations"][kSizesAnnotation] = "2 1@5";
+  const auto pod = [](int index, const char* phase) {
+    return Json{
+        {"kind", "Pod"},
+        {"metadata",
+         {{"labels", {{"job-name", "words-map"}}},
+          {"annotations", {{"batch.kubernetes.io/job-completion-index", std::to_string(index)}}}}},
+        {"status", {{"phase", phase}}}};
+  };
+  made.push_back(pod(0, "Running"));
+  made.push_back(pod(1, "Succeeded"));
+  CHECK(!some_leave(made));
+  made.push_back(pod(1, "Running"));
+  CHECK(some_leave(made));
+}
+
 TEST_CASE("a Job is settled when it counts none that went as done") {
   Json job = *job_of_role(objects(), "map");
   CHECK(is_settled(job));

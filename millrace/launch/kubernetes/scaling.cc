@@ -26,12 +26,6 @@ std::string words_of(const JobSight& sight) {
   return str_cat("only a job that runs can be scaled; ", sentence(sight));
 }
 
-// "map:3" of a role that is to have two.
-bool leaves(const TaskSight& task, const ScaledRole& role) {
-  if (!task.name.starts_with(role.name + ":")) return false;
-  return std::stoi(task.name.substr(role.name.size() + 1)) >= role.after;
-}
-
 }  // namespace
 
 // The ConfigMap first: what is written to it is made of Jobs that are no older.
@@ -58,7 +52,7 @@ Result<std::vector<ScaledRole>> KubernetesPlace::scale(const std::string& name,
   MR_TRY(change_sizes(name, roles).with(str_cat("scaling '", name, "'")));
   MR_TRY(keep_roster(name).with(str_cat("scaling '", name, "'")));
   tell_pods(name);
-  MR_TRY(await_leaving(name, roles));
+  MR_TRY(await_leaving(name, roles, sight.grace));
   MR_TRY(settle(name).with(str_cat("scaling '", name, "'")));
   return roles;
 }
@@ -102,18 +96,15 @@ void KubernetesPlace::tell_pods(const std::string& name) {
             "", Tries::one);
 }
 
-Status KubernetesPlace::await_leaving(const std::string& name,
-                                      const std::vector<ScaledRole>& roles) {
+Status KubernetesPlace::await_leaving(const std::string& name, const std::vector<ScaledRole>& roles,
+                                      Clock::Duration grace) {
   if (std::ranges::none_of(roles, [](const ScaledRole& role) { return role.after < role.before; }))
     return {};
   for (const Clock::Time begin = clock_.now();; pause(kBetweenLooks)) {
-    MR_ASSIGN(const JobSight sight, look(name));
-    const bool are_there = std::ranges::any_of(sight.tasks, [&](const TaskSight& task) {
-      return task.stage == TaskStage::running &&
-             std::ranges::any_of(roles, [&](const ScaledRole& role) { return leaves(task, role); });
-    });
+    MR_ASSIGN(const std::vector<Json> objects,
+              items({"get", "jobs.batch,pods", "--selector", selector_of(name)}));
     // Those that don't hear are ended with their pods.
-    if (!are_there || clock_.now() >= begin + sight.grace + kToHear) return {};
+    if (!some_leave(objects) || clock_.now() >= begin + grace + kToHear) return {};
   }
 }
 

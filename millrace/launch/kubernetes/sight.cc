@@ -83,6 +83,7 @@ class Look {
                            .role = role_number,
                            .is_absent = position >= role.sizes[0].count});
     earlier_.emplace_back();
+    lived_.emplace_back();
     const bool comes_again = !pods.empty() && is_followed(role, index, pods.back());
     const size_t past = pods.empty() || comes_again ? pods.size() : pods.size() - 1;
     for (size_t i = 0; i < past; ++i) add_earlier(pods[i], static_cast<int>(i) + 1, task.name);
@@ -135,6 +136,7 @@ class Look {
       active_ = true;
     } else {
       add(pod.was_stopped ? Happened::Kind::asked_end : Happened::Kind::end, pod.ended, pod.facts);
+      lived_.back() = seconds(std::max<int64_t>(0, pod.ended - pod.started));
     }
   }
 
@@ -225,6 +227,8 @@ class Look {
     if (is_absent) task.stage = TaskStage::absent;
     if (task.stage == TaskStage::ended || task.stage == TaskStage::absent) task.text = summary.text;
     summary.attempt = task.attempt;
+    // By one machine's clock; what it was told by is in order only.
+    if (lived_[number]) summary.time = lived_[number];
     std::vector<EarlierAttempt>& earlier = earlier_[number];
     const size_t left_out = earlier.size() - std::min(earlier.size(), kMostEarlier);
     summary.earlier.assign(earlier.begin() + static_cast<std::ptrdiff_t>(left_out), earlier.end());
@@ -268,6 +272,7 @@ class Look {
   std::vector<SupervisedTask> supervised_;
   std::vector<Happened> happened_;
   std::vector<std::vector<EarlierAttempt>> earlier_;  // of each task
+  std::vector<std::optional<milliseconds>> lived_;    // its last attempt
   int num_restarts_ = 0;
   JobSight sight_;
 };

@@ -65,6 +65,15 @@ def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(shell):
     assert shell.millrace("logs", "words", "map:1") == (0, "map:1    | counted\n")
 
 
+def test_a_job_that_has_ended_is_run_once_more(shell):
+    code, output = shell.millrace("run", shell.job(HELPERS_WAIT + "echo counted"))
+    assert code == 0, output
+    assert shell.millrace("rerun", "words", "--log-dir", "first") == (0, "words\n")
+    assert (shell.folder / "first" / "map_1.log").read_text() == "counted\n"
+    code, output = shell.millrace("wait", "words", "--timeout", "100s")
+    assert code == 0 and "job succeeded" in output, output
+
+
 def test_stop_ends_the_tasks_and_leaves_nothing(shell):
     shell.millrace("submit", shell.job("echo up; exec sleep 600"))
     until(lambda: "3 of 3 tasks run" in shell.millrace("status", "words")[1], "the tasks start")

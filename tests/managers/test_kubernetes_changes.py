@@ -194,6 +194,28 @@ def await_ready(shell):
     until(are_ready, "the nodes are ready again")
 
 
+def test_a_task_comes_back_when_its_lost_machine_has_been_given_up(shell):
+    script = HELPERS_WAIT + "echo up; [ $MILLRACE_ATTEMPT = 2 ] || exec sleep 600"
+    roles = "{files: {count: 1, nodes: {role: stays}}, map: {count: 1, nodes: {role: goes}, restart: {on: [lost]}}}"
+    shell.kubectl("label", "node", "millrace-k1", "role=stays")
+    shell.kubectl("label", "node", "millrace-k2", "role=goes")
+    try:
+        submit(shell, shell.job(script, roles))
+        await_tasks(shell, 2)
+        switch_port("millrace-k2", "down")
+        text = "map:0 waits: starts again after: its machine is lost"
+        until(lambda: text in status(shell), "the machine is lost")
+        # What is on it may run on: it is not started twice.
+        assert len(shell.kubectl("get", "pods", "-o", "name").splitlines()) == 2
+        switch_port("millrace-k2", "up")
+        code, output = shell.millrace("wait", "words", "--timeout", "120s")
+        assert code == 0 and "with 1 restart" in output, output
+    finally:
+        switch_port("millrace-k2", "up")
+        await_ready(shell)
+        shell.kubectl("label", "nodes", "--all", "role-")
+
+
 def test_a_machine_that_is_lost_is_told_by_the_tasks_that_ran_there(shell):
     # No two tasks fit on one machine together: by half of its memory each.
     nodes = json.loads(shell.kubectl("get", "nodes", "-o", "json"))["items"]

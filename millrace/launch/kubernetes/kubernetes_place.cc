@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/launch/job_file.h"
 #include "millrace/launch/kubernetes/faults.h"
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/object_words.h"
@@ -166,8 +167,16 @@ Result<JobSight> KubernetesPlace::look(const std::string& name) {
 
 Result<JobSpec> KubernetesPlace::job_of(const std::string& name) {
   MR_TRY(look(name).status());
-  return error(Code::unimplemented, "Kubernetes keeps the objects of '", name,
-               "' and not its job file: stop it, and submit the file again");
+  MR_ASSIGN(const Objects maps, items({"get", "configmaps", "--selector", selector_of(name)}));
+  const Json* map = cluster_map_in(maps);
+  const std::string text = map == nullptr ? "" : object_text(*map, {"data", kJobFileKey});
+  if (text.empty())
+    return error(Code::unimplemented, "the objects of '", name,
+                 "' are of an earlier version, without its job file: stop it, and submit the file "
+                 "again");
+  Result<JobSpec> job = parse_job_file(text, str_cat(cluster_map_of(name), "/", kJobFileKey));
+  if (job.ok()) job->name = name;
+  return job;
 }
 
 Result<std::vector<JobSight>> KubernetesPlace::list() {
@@ -196,8 +205,8 @@ Status KubernetesPlace::remove_labelled(const std::string& selector) {
 
 // Whose machine does not answer: nobody would say that they are gone.
 Status KubernetesPlace::remove_lost(const Objects& objects) {
-  std::vector<std::string> words = {"delete",  "pods",         "--force", "--grace-period=0",
-                                    "--wait=false", "--ignore-not-found"};
+  std::vector<std::string> words = {"delete",           "pods",         "--force",
+                                    "--grace-period=0", "--wait=false", "--ignore-not-found"};
   const size_t none = words.size();
   for (const Json& object : objects)
     if (object_text(object, {"kind"}) == "Pod" && is_lost_with_its_machine(object))

@@ -10,6 +10,7 @@
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/roster.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/job_file.h"
 #include "millrace/launch/kubernetes/pod_restarts.h"
 #include "millrace/launch/kubernetes/pod_words.h"
 #include "millrace/launch/kubernetes/role_sizes.h"
@@ -81,6 +82,7 @@ Result<Json> config_map_of(const JobSpec& job) {
   MR_ASSIGN(config.cluster, cluster_of(job));
   Json data = {{kClusterFile, to_json(config, JsonLayout::one_line)}};
   if (may_be_scaled(job)) data[kRosterKey] = roster_of(job);
+  data[kJobFileKey] = to_job_file(job);
   return Json{{"apiVersion", "v1"},
               {"kind", "ConfigMap"},
               {"metadata", {{"name", cluster_map_of(job.name)}, {"labels", labels_of_job(job)}}},

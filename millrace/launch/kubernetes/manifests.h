@@ -2,7 +2,7 @@
 //
 //   Service   NAME            headless: makes the names by which the tasks find each other
 //   ConfigMap NAME-cluster    the cluster, once for all: cluster.json; and, if roles may be scaled,
-//                             who is absent now: roster
+//                             who is absent now: roster; and the job file
 //   Secret    NAME-token      by which the job's tasks know each other's farewells
 //   Job       NAME-ROLE       one per role, indexed: pod I is task I, as NAME-ROLE-I.NAME
 //
@@ -61,6 +61,8 @@ std::string roster_of(const JobSpec& job);
 // The ConfigMap of the job that is called so, and what it has the roster under.
 std::string cluster_map_of(const std::string& job);
 inline constexpr const char* kRosterKey = "roster";
+// And what was submitted, for whoever submits it again.
+inline constexpr const char* kJobFileKey = "job.yaml";
 
 // The objects as one file that `kubectl apply -f` takes.
 std::string to_yaml_file(const std::vector<nlohmann::ordered_json>& manifests);

@@ -63,7 +63,8 @@ TEST_CASE("what Kubernetes would replace in the job's words stays as it was writ
 
 TEST_CASE("two thousand tasks stay far below what the cluster's store takes") {
   JobSpec job = counting_words();
-  job.roles[1].count = 2000;
+  job.roles[1].count = 1000;
+  job.roles[1].most = 2000;
   CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()).size() < 256'000);
 }
 
@@ -98,8 +99,7 @@ TEST_CASE("a variable that job and role both set stands once, as the role has it
   JobSpec job = counting_words();
   job.environment = {{"A", "of the job"}};
   job.roles[0].environment = {{"A", "of the role"}};
-  const std::string text = to_yaml_file(kubernetes_manifests(job, kDraw).value());
-  const std::string of_first_role = text.substr(0, text.rfind("kind: Job"));
+  const std::string of_first_role = to_yaml_file({kubernetes_manifests(job, kDraw).value()[3]});
   CHECK(of_first_role.find("of the role") != std::string::npos);
   CHECK(of_first_role.find("of the job") == std::string::npos);
 }
@@ -137,6 +137,15 @@ TEST_CASE("a job that may be scaled has names for all that may be, and pods for 
     const auto& command = manifests[i]["spec"]["template"]["spec"]["containers"][0]["command"];
     CHECK(command.dump().find(R"("--roster","/etc/millrace/roster","--")") != std::string::npos);
   }
+}
+
+TEST_CASE("what was submitted can be had again from the objects") {
+  JobSpec job = counting_words();
+  job.roles[1].most = 3;
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  const std::string text = manifests[1]["data"][kJobFileKey];
+  CHECK(text == to_job_file(job));
+  CHECK(to_job_file(parse_job_file(text, kJobFileKey).value()) == text);
 }
 
 TEST_CASE("roles that are restarted are tried again, index by index, each attempt in a pod") {

@@ -16,13 +16,9 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/cluster/cluster_spec.h"
-#include "millrace/cluster/host_port.h"
 #include "millrace/launch/farewell.h"
 
 namespace millrace {
-
-// Beside the port that tasks serve at.
-inline constexpr int kFarewellPort = kConventionalPort + 1;
 
 struct AttendedTask {
   ClusterSpec cluster = {};

@@ -1,8 +1,8 @@
 // How many tasks a role has had since its job began, as its Job's annotations keep it: whoever
 // looks later tells by that who was taken away from who has failed.
 //
-//   millrace/sizes: "2 4@1769860805 1@1769860900"     at first 2; from then on 4; ...
-//   millrace/bounds: "1-8"                            how few and how many there may be
+//   sizes   "2 4@1769860805 1@1769860900"     at first 2; from then on 4; ...
+//   bounds  "1-8"                             how few and how many there may be
 //
 // Pure.
 #pragma once

@@ -148,8 +148,8 @@ Pod seen_pod(const Json& object) {
     // Nobody is there to say how it ended, or that it has.
     pod.stage = PodStage::ended;
     pod.started = std::max(pod.started, seconds_of(pod.created));
-    pod.ended = seconds_of(
-        object_text(*condition_of(object, "DisruptionTarget"), {"lastTransitionTime"}));
+    pod.ended =
+        seconds_of(object_text(*condition_of(object, "DisruptionTarget"), {"lastTransitionTime"}));
     pod.facts = {.code = kOfSigterm};
   }
   if (pod.stage == PodStage::ended) pod.facts.taken_away = taken_away(object);

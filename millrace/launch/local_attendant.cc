@@ -35,6 +35,10 @@ constexpr milliseconds kBetweenRosters{500};
 constexpr Clock::Duration kUntilBelieved = seconds(4);
 constexpr milliseconds kBetweenKills{100};  // of a program that the system can't end at once
 constexpr int kSignalBase = 128;
+constexpr int kOfSigterm = kSignalBase + SIGTERM;
+// A pod is in DNS a moment after it has its address.
+constexpr Clock::Duration kToBeKnown = seconds(30);
+constexpr milliseconds kBetweenNames{200};
 
 std::vector<std::string> addresses_of(const AttendedTask& task, const std::vector<TaskName>& whom) {
   std::vector<std::string> addresses;
@@ -105,8 +109,9 @@ class Attendant {
         farewells_(task.cluster, task.task, task.rules, task.token) {}
 
   int run() {
-    if (task_.failures > 0 && task_.rules.are_restarted) ask_others();
-    if (stopped_) return *stopped_ == kJobFinished ? 0 : kEndedForGood;
+    await_own_name();
+    if (!stopped_ && task_.failures > 0 && task_.rules.are_restarted) ask_others();
+    if (stopped_) return code_of_stop(kOfSigterm);
     program_ = fork();
     if (program_ == 0) become_program(task_.command);
     if (program_ < 0) {
@@ -143,6 +148,25 @@ class Attendant {
   // By another life of the task.
   bool is_followed(int code) const {
     return task_.failures < task_.restarts && task_.codes.contains(code) == task_.after_listed;
+  }
+
+  // Others call this task as soon as its program calls them, and a name that is not known yet, or
+  // that of a life before, would fail them.
+  void await_own_name() {
+    const Result<std::string> address = task_.cluster.address(task_.task);
+    if (!address.ok()) return;
+    const Clock::Time deadline = clock_.now() + kToBeKnown;
+    while (!leads_here(*address)) {
+      if (clock_.now() >= deadline)
+        return note_of_join(str_cat("the name in ", *address, " does not lead here after ",
+                                    kToBeKnown / seconds(1), " s: others may not find this task"));
+      pollfd signal{signals_.descriptor(), POLLIN, 0};
+      poll(&signal, 1, static_cast<int>(kBetweenNames.count()));
+      const std::optional<TakenSignal> taken = signals_.take();
+      if (!taken || taken->number == SIGCHLD) continue;
+      stopped_ = kAskedToEnd;
+      return write_stop();
+    }
   }
 
   // A life before this one may have heard of ends that nobody tells again.

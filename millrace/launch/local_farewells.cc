@@ -102,6 +102,22 @@ bool go_on(Question& question, const std::string& line, const LineSink& sink) {
 
 }  // namespace
 
+bool leads_here(const std::string& address) {
+  const Result<HostPort> place = HostPort::parse(address);
+  if (!place.ok()) return false;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(place->host.c_str(), nullptr, &hints, &found) != 0) return false;
+  const Addresses list(found, &freeaddrinfo);
+  for (const addrinfo* it = found; it != nullptr; it = it->ai_next) {
+    // Only an address of this machine can be bound.
+    const Descriptor socket(::socket(it->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (socket.is_open() && bind(socket.number(), it->ai_addr, it->ai_addrlen) == 0) return true;
+  }
+  return false;
+}
+
 void note_of_join(std::string_view text) { std::cerr << "millrace join: " << text << std::endl; }
 
 Callers::Callers() {

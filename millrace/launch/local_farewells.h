@@ -57,6 +57,9 @@ class Callers {
   std::map<int, Caller> callers_;
 };
 
+// True if the name of the address leads to this machine, as others find it.
+bool leads_here(const std::string& address);
+
 // Tells all that are at these addresses, each until it has heard or the time is over. Ends early
 // for a signal. Returns who has not heard.
 std::vector<std::string> tell(std::vector<std::string> addresses, const std::string& line,

@@ -86,8 +86,15 @@ class Look {
     lived_.emplace_back();
     const bool comes_again = !pods.empty() && is_followed(role, index, pods.back());
     const size_t past = pods.empty() || comes_again ? pods.size() : pods.size() - 1;
-    for (size_t i = 0; i < past; ++i) add_earlier(pods[i], static_cast<int>(i) + 1, task.name);
-    task.attempt = static_cast<int>(past) + 1;
+    // Pods that were taken away are gone with what they wrote; their failures are counted.
+    int attempt = 0;
+    for (size_t i = 0; i < past; ++i) {
+      attempt = attempt_of(pods[i], attempt);
+      add_earlier(pods[i], attempt, task.name);
+      if (pods[i].was_scaled_down) --num_restarts_;
+    }
+    task.attempt = past < pods.size() ? attempt_of(pods.back(), attempt) : attempt + 1;
+    num_restarts_ += task.attempt - 1;
     if (past < pods.size()) {
       add_with_pod(pods.back(), task);
     } else if (role.is_wanted(index)) {
@@ -96,6 +103,11 @@ class Look {
         task.text = str_cat("starts again after: ", earlier_.back().back().text);
     }
     sight_.tasks.push_back(std::move(task));
+  }
+
+  static int attempt_of(const Pod& pod, int before) {
+    return std::max(before + 1,
+                    static_cast<int>(std::min<int64_t>(pod.failures, kMostRestarts)) + 1);
   }
 
   // Another pod will take its place.
@@ -115,7 +127,6 @@ class Look {
     std::string text = classify(pod.facts, sent).text;
     if (pod.was_scaled_down) text = "scaled down";
     if (text.empty()) text = "asked to end";
-    if (!pod.was_scaled_down) ++num_restarts_;
     earlier_.back().push_back({.number = attempt,
                                .text = std::move(text),
                                .time = seconds(std::max<int64_t>(0, pod.ended - pod.started))});

@@ -109,6 +109,13 @@ TEST_CASE("a job succeeds whose tasks came back, and tells of their attempts") {
   CHECK(sight.report.tasks[0].earlier[0].time == std::chrono::seconds(4));
 }
 
+TEST_CASE("attempts whose pods were taken away count, though nothing of them is left") {
+  const JobSight sight = seen({patient(1), after_failures(pod("map", 0, ended(0, "30")), 2)});
+  CHECK(sight.tasks[0].attempt == 3);
+  CHECK(sight.report.num_restarts == 2);
+  CHECK(sight.earlier.empty());
+}
+
 TEST_CASE("a task that has failed too often, or in a way that is not followed, has failed") {
   const Json last = after_failures(pod("map", 0, ended(3, "50"), "2026-01-31T12:00:40Z"), 2);
   CHECK(seen({patient(1), last}).report.cause == "map:0: exit code 3");

@@ -83,6 +83,13 @@ def test_a_helper_waits_for_tasks_that_came_later(shell):
     assert re.search(r"files:0 .*stopped: job finished", status(shell)), status(shell)
 
 
+def test_sessions_do_not_wait_for_tasks_that_are_absent(shell):
+    # They need all of `reduce`, of which one is not there.
+    roles = "{files: 1, reduce: {count: 1, max: 2}, map: 3}"
+    code, output = shell.millrace("run", shell.job(["word_count", "/texts/list"], roles))
+    assert code == 0 and "total: 7000" in output, output
+
+
 def test_a_task_that_does_not_hear_is_ended_with_its_pod(shell):
     script = HELPERS_WAIT + "trap '' TERM; echo up; while :; do sleep 0.2; done"
     submit(shell, shell.job(script, ELASTIC))

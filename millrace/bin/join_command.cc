@@ -57,6 +57,7 @@ struct JoinFlags {
   int restarts = -1;  // nothing said: no task of the job is started again
   std::vector<int> after;
   std::vector<int> but_after;
+  bool always = false;
   std::vector<std::string> may_lose;
   bool has_leash = false;
   std::string job;
@@ -158,6 +159,7 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
       .restarts = std::max(flags.restarts, 0),
       .failures = failures,
       .after_listed = !flags.after.empty(),
+      .after_success = flags.always,
       .codes = {codes.begin(), codes.end()},
       .roster = flags.roster};
   unsetenv(kTokenVariable);
@@ -237,6 +239,8 @@ void add_join(CLI::App& app, Invocation& invocation) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->excludes(after);
+  verb->add_flag("--restarts-always", flags->always,
+                 "After a normal end too, which is then exit code 251");
   verb->add_option("--may-lose", flags->may_lose,
                    "With --until: so many tasks of a job may fail for good")
       ->type_name("NAME=COUNT,...")

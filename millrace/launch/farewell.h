@@ -57,6 +57,10 @@ inline constexpr std::string_view kAskedToEnd = "asked to end";
 // would be a failure that it is started again after.
 inline constexpr int kEndedForGood = 250;
 
+// And of one whose program ended well, but whose role is always started again: to Kubernetes a task
+// that ends with 0 is done.
+inline constexpr int kStartsAgain = 251;
+
 struct FarewellRules {
   std::vector<std::string> until = {};       // the roles whose success is the job's
   std::map<std::string, int> may_lose = {};  // of roles: so many tasks may fail for good

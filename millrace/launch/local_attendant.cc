@@ -123,11 +123,11 @@ class Attendant {
     const int code =
         WIFSIGNALED(*status_) ? kSignalBase + WTERMSIG(*status_) : WEXITSTATUS(*status_);
     if (stopped_) return code_of_stop(code);
-    if (code != 0 && is_followed(code)) {
+    if (is_followed(code)) {
       note_of_join(str_cat(short_name(task_.task), " ended with exit code ", code,
                            " and is started again: restart ", task_.failures + 1, " of ",
                            task_.restarts));
-      return code;
+      return code == 0 ? kStartsAgain : code;
     }
     say_farewell(code == 0 ? FarewellEnd::succeeded : farewells_.own_failure());
     return code;
@@ -147,7 +147,8 @@ class Attendant {
 
   // By another life of the task.
   bool is_followed(int code) const {
-    return task_.failures < task_.restarts && task_.codes.contains(code) == task_.after_listed;
+    if (task_.failures >= task_.restarts) return false;
+    return code == 0 ? task_.after_success : task_.codes.contains(code) == task_.after_listed;
   }
 
   // Others call this task as soon as its program calls them, and a name that is not known yet, or

@@ -34,13 +34,15 @@ struct AttendedTask {
   int restarts = 0;
   int failures = 0;
   bool after_listed = false;
+  bool after_success = false;  // too
   std::set<int> codes = {};
   std::string roster = {};  // the file that tells who is absent (cluster/roster.h); empty: nobody
 };
 
 // The exit code: the program's; 128 and its number for a signal; 126 or 127 if it can't be run; 0
 // if it was ended because the job has finished, or has no place for it any more; kEndedForGood for
-// another end that was asked for, of a task that would be started again after a failure.
+// another end that was asked for, of a task that would be started again after a failure;
+// kStartsAgain for one that ended well and is to be started again.
 int attend(const AttendedTask& task, const Clock& clock);
 
 // Becomes the command. Comes back only if it can't be run, having said why: with 126, or 127 if

@@ -161,6 +161,13 @@ def test_a_failure_that_another_attempt_follows_ends_nobody_else(attended, other
     assert others() == []
 
 
+def test_a_helper_that_is_always_started_again_ends_with_a_code_that_says_so(attended, others):
+    flags = ("--restarts", "2", "--restarts-but-after", "126,250", "--restarts-always")
+    for failures, code in ((0, 251), (2, 0)):
+        task = attended("exit 0", "files", *flags, MILLRACE_FAILURES=str(failures))
+        assert task.wait(timeout=PATIENCE) == code
+
+
 @pytest.mark.parametrize("code, failures", [(3, 2), (4, 0)])
 def test_the_last_failure_ends_all_others(attended, others, code, failures):
     flags = ("--restarts", "2", "--restarts-after", "3,137")

@@ -170,6 +170,14 @@ def test_a_helper_that_comes_back_learns_who_has_ended_meanwhile(shell):
     assert re.search(r"files:0 +\S+ +2 +stopped: job finished", status(shell)), status(shell)
 
 
+def test_a_helper_that_is_always_started_again_comes_back_after_a_normal_end(shell):
+    script = (
+        "[ {job_name} = files ] && { echo try $MILLRACE_ATTEMPT; exec sleep 2; }; exec sleep 25"
+    )
+    code, output = shell.millrace("run", shell.job(script, "{files: {restart: always}, map: 1}"))
+    assert code == 0 and "try 1" in output and "try 2" in output, output
+
+
 def test_a_role_that_may_lose_a_task_goes_on_without_it(shell):
     script = HELPERS_WAIT + "[ {task_index} = 1 ] && exit 3; sleep 6; echo done"
     roles = "{files: 1, map: {count: 3, may_lose: 1}}"

@@ -64,10 +64,7 @@ Result<PodRestarts> pod_restarts(const RoleSpec& role) {
   const RestartPolicy& policy = role.restart;
   PodRestarts restarts;
   if (policy.when == When::never) return restarts;
-  if (policy.when == When::always)
-    return invalid("role ", role.name,
-                   " is always started again: to Kubernetes a task that has ended well is done; "
-                   "write restart: on_failure, and let it serve until it is ended");
+  restarts.after_success = policy.when == When::always;
   restarts.restarts = policy.budget.restarts;
   if (policy.attempts) restarts.restarts = std::min(restarts.restarts, *policy.attempts - 1);
   restarts.after_disruption = policy.causes.empty() || has_cause(policy, Cause::Kind::lost);
@@ -100,6 +97,7 @@ std::vector<std::string> restart_words(const PodRestarts& restarts) {
   if (restarts.restarts == 0) return words;
   words.push_back(restarts.after_listed ? "--restarts-after" : "--restarts-but-after");
   words.push_back(listed(restarts.codes));
+  if (restarts.after_success) words.push_back("--restarts-always");
   return words;
 }
 

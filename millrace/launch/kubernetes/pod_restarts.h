@@ -22,6 +22,7 @@ struct PodRestarts {
   // Exit codes: after these alone, or after all but these.
   bool after_listed = false;
   std::vector<int> codes = {};
+  bool after_success = false;  // too
   // After a pod was taken away: with its machine, for another one.
   bool after_disruption = true;
 };

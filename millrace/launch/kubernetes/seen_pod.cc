@@ -111,7 +111,9 @@ void read_end(const Json& end, Pod& pod) {
     if (pod.facts.code == 0) pod.facts.out_of_memory_kill = false;
   }
   read_last_message(message, pod);
-  // A code for Kubernetes, and not the program's.
+  // Codes for Kubernetes, and not the program's.
+  pod.comes_again = pod.facts.code == kStartsAgain;
+  if (pod.comes_again) pod.facts.code = 0;
   if (pod.ends_for_good && pod.facts.code == kEndedForGood) pod.facts.code = kOfSigterm;
 }
 

@@ -25,7 +25,8 @@ struct Pod {
   bool was_scaled_down = false;  // because its role is to have fewer tasks
   // And that the job needs it no longer: no other pod takes its place.
   bool ends_for_good = false;
-  int64_t failures = 0;  // of pods of its index before it
+  bool comes_again = false;  // it ended well, and says that another pod is to take its place
+  int64_t failures = 0;      // of pods of its index before it
   int64_t started = 0;
   int64_t ended = 0;
 };

@@ -80,7 +80,7 @@ bool is_job(const Json& object) { return object_text(object, {"kind"}) == "Job";
 
 bool SeenRole::has_ended_for_good(size_t index, const Pod& pod) const {
   if (pod.stage != PodStage::ended) return false;
-  const bool is_completed = pod.facts.code == 0 && pod.facts.taken_away.empty();
+  const bool is_completed = pod.facts.code == 0 && pod.facts.taken_away.empty() && !pod.comes_again;
   return is_completed || pod.ends_for_good || pod.failures >= restarts || end != nullptr ||
          failed_indexes[index] || !is_wanted(index);
 }

@@ -109,6 +109,15 @@ TEST_CASE("a job succeeds whose tasks came back, and tells of their attempts") {
   CHECK(sight.report.tasks[0].earlier[0].time == std::chrono::seconds(4));
 }
 
+TEST_CASE("a helper that is always started again has not ended when it ended well") {
+  Json files = job("files", 1, false);
+  files["spec"]["backoffLimitPerIndex"] = 2;
+  const JobSight sight = seen({job("map", 1, true), files, pod("map", 0, running()),
+                               after_failures(pod("files", 0, ended(251, "05")), 0)});
+  CHECK(sight.tasks[0].text == "starts again after: completed");
+  CHECK(sight.stage == JobStage::pending);
+}
+
 TEST_CASE("attempts whose pods were taken away count, though nothing of them is left") {
   const JobSight sight = seen({patient(1), after_failures(pod("map", 0, ended(0, "30")), 2)});
   CHECK(sight.tasks[0].attempt == 3);

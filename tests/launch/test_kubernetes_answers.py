@@ -246,11 +246,6 @@ def test_of_two_that_scale_a_job_at_once_one_is_refused(ask, tmp_path):
     assert len([line for line in asked(tmp_path) if not line.startswith("get")]) == 1
 
 
-def test_a_job_of_an_earlier_version_is_told_that_it_has_no_file(ask, tmp_path):
-    code, output = ask(f"echo '{running_objects(RUNNING)}'", "rerun", "words", "--on", "k8s")
-    assert code == 1 and "of an earlier version, without its job file" in output, output
-
-
 def test_beside_a_task_that_does_not_run_nothing_is_run(ask, tmp_path):
     script = f"echo '{running_objects({'waiting': {'reason': 'ContainerCreating'}})}'"
     code, output = ask(script, "exec", "words", "map:0", "--on", "k8s", "--", "ps")

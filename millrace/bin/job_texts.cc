@@ -5,6 +5,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/pod_restarts.h"
 
 namespace millrace {
 
@@ -13,7 +14,9 @@ Result<std::string> kubernetes_text(const JobSpec& job) {
   KubernetesDraw draw;
   for (int i = 0; i < 2; ++i) str_append(&draw.token, random->next());
   MR_ASSIGN(const auto manifests, kubernetes_manifests(job, draw));
-  return to_yaml_file(manifests);
+  std::string text;
+  for (const std::string& note : restart_notes(job)) str_append(&text, "# ", note, "\n");
+  return text + to_yaml_file(manifests);
 }
 
 }  // namespace millrace

@@ -2,11 +2,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -22,6 +24,7 @@
 #include "millrace/launch/local_leash.h"
 #include "millrace/launch/placeholders.h"
 #include "millrace/launch/reach.h"
+#include "millrace/launch/scaling.h"
 
 namespace millrace {
 namespace {
@@ -50,6 +53,12 @@ struct JoinFlags {
   std::string timeout = "10m";
   std::vector<std::string> until;
   std::string grace = "5s";
+  std::string roster;
+  int restarts = -1;  // nothing said: no task of the job is started again
+  std::vector<int> after;
+  std::vector<int> but_after;
+  bool always = false;
+  std::vector<std::string> may_lose;
   bool has_leash = false;
   std::string job;
   int index = 0;
@@ -111,20 +120,50 @@ Result<TfConfig> prepared(const JoinFlags& flags) {
   return config;
 }
 
+// "map=2"
+Result<std::map<std::string, int>> may_lose_of(const JoinFlags& flags) {
+  std::map<std::string, int> may_lose;
+  for (const std::string& text : flags.may_lose) {
+    MR_ASSIGN(const RoleCount count, parse_role_count(text).with("--may-lose"));
+    may_lose.insert(count);
+  }
+  return may_lose;
+}
+
+// How many lives of the task have failed before this one, as Kubernetes tells its pods.
+int failures_before() {
+  const char* text = std::getenv(kFailuresVariable);
+  const int failures = text == nullptr ? 0 : std::atoi(text);
+  return std::clamp(failures, 0, kMostRestarts);
+}
+
 // Stays with the program, so that this task ends with the others.
 int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string> command) {
   const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
   if (!grace.ok()) return complain("join", grace.status().with("--grace"));
   const char* token = std::getenv(kTokenVariable);
   const char* record_file = std::getenv(kReportFileVariable);
-  AttendedTask task{.cluster = config.cluster,
-                    .task = {flags.job, 0, flags.index},
-                    .until = flags.until,
-                    .token = token == nullptr ? "" : token,
-                    .command = std::move(command),
-                    .grace = *grace,
-                    .record_file = record_file == nullptr ? "" : record_file};
+  const Result<std::map<std::string, int>> may_lose = may_lose_of(flags);
+  if (!may_lose.ok()) return complain("join", may_lose.status());
+  const int failures = failures_before();
+  if (flags.restarts >= 0) setenv(kAttemptVariable, std::to_string(failures + 1).c_str(), 1);
+  const std::vector<int>& codes = flags.after.empty() ? flags.but_after : flags.after;
+  AttendedTask task{
+      .cluster = config.cluster,
+      .task = {flags.job, 0, flags.index},
+      .rules = {.until = flags.until, .may_lose = *may_lose, .are_restarted = flags.restarts >= 0},
+      .token = token == nullptr ? "" : token,
+      .command = std::move(command),
+      .grace = *grace,
+      .record_file = record_file == nullptr ? "" : record_file,
+      .restarts = std::max(flags.restarts, 0),
+      .failures = failures,
+      .after_listed = !flags.after.empty(),
+      .after_success = flags.always,
+      .codes = {codes.begin(), codes.end()},
+      .roster = flags.roster};
   unsetenv(kTokenVariable);
+  unsetenv(kFailuresVariable);
   return attend(task, Clock::real());
 }
 
@@ -141,10 +180,14 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   if (!flags.until.empty() && !flags.supervisor.empty())
     return complain("join",
                     invalid("--until: with --at, the supervisor ends the tasks; leave it out"));
+  const bool is_of_stay = !flags.roster.empty() || flags.restarts >= 0 || !flags.may_lose.empty();
+  if (is_of_stay && flags.until.empty())
+    return complain("join", invalid("--roster, --restarts and --may-lose go with --until"));
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
   const Result<TfConfig> config = prepared(flags);
   if (!config.ok()) return complain("join", config.status());
+  if (!flags.roster.empty()) setenv(kRosterVariable, flags.roster.c_str(), 1);
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
   // Python would keep its lines to itself until the end, as it writes to no terminal.
   setenv("PYTHONUNBUFFERED", "1", 0);
@@ -175,6 +218,32 @@ void add_join(CLI::App& app, Invocation& invocation) {
           "With --cluster: stay with COMMAND, tell the other tasks how it ended, and end it "
           "when all tasks of these jobs have succeeded or any task has failed")
       ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_option("--roster", flags->roster,
+                   "With --until: a file that tells which tasks are absent now; nobody waits for "
+                   "them, and COMMAND ends when its own task is")
+      ->type_name("FILE");
+  verb->add_option("--restarts", flags->restarts,
+                   "With --until: after how many failures of this task another life of it follows, "
+                   "whoever starts that; such a failure ends no other task. How many there have "
+                   "been stands in MILLRACE_FAILURES")
+      ->type_name("N")
+      ->check(whole_number(0, kMostRestarts));
+  auto* after = verb->add_option("--restarts-after", flags->after, "After these exit codes alone")
+                    ->type_name("CODE,...")
+                    ->delimiter(',')
+                    ->allow_extra_args(false);
+  verb->add_option("--restarts-but-after", flags->but_after, "After all exit codes but these")
+      ->type_name("CODE,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->excludes(after);
+  verb->add_flag("--restarts-always", flags->always,
+                 "After a normal end too, which is then exit code 251");
+  verb->add_option("--may-lose", flags->may_lose,
+                   "With --until: so many tasks of a job may fail for good")
+      ->type_name("NAME=COUNT,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_option("--grace", flags->grace, "With --until and --leash: from SIGTERM to SIGKILL")

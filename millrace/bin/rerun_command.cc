@@ -18,6 +18,7 @@ have written, and --name leaves it as it is and calls the new one something else
 
 Examples:
   millrace rerun word-count --on slurm --log-dir first_run
+  millrace rerun word-count --on k8s
   millrace rerun word-count --on local --name word-count-2
 
 Exit codes: 0 submitted, 1 there is no such job, it has not ended, or it could not be submitted, 2 the

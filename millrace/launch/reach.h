@@ -49,5 +49,7 @@ LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::str
 
 // Carries the token to `millrace join`.
 inline constexpr const char* kTokenVariable = "MILLRACE_JOB_TOKEN";
+// And how many lives of the task have failed before, where a manager starts them.
+inline constexpr const char* kFailuresVariable = "MILLRACE_FAILURES";
 
 }  // namespace millrace

@@ -197,8 +197,53 @@ def test_a_command_runs_in_the_container_of_its_task_and_its_code_is_ours(ask, t
 def test_who_would_scale_a_job_is_told_why_not_and_what_to_do(ask, tmp_path):
     objects = f"echo '{running_objects(RUNNING)}'"
     code, output = ask(objects, "scale", "words", "map=2", "--on", "k8s")
-    assert code == 1 and "so that it can't be scaled: stop it and submit it" in output, output
+    assert code == 2 and "its job file says neither min nor max" in output, output
     assert not [line for line in asked(tmp_path) if "patch" in line or "apply" in line]
+
+
+def elastic_objects(sizes, completions):
+    """Those of a job that may have one to four tasks."""
+    objects = json.loads(running_objects(RUNNING))
+    job = objects["items"][0]
+    job["metadata"]["annotations"].update({"millrace/bounds": "1-4", "millrace/sizes": sizes})
+    job["spec"]["completions"] = completions
+    roster = {"name": "words-cluster", "resourceVersion": "7"}
+    objects["items"].append({"kind": "ConfigMap", "metadata": roster})
+    return json.dumps(objects)
+
+
+# What the cluster has is in a file, which the patches change.
+CLUSTER = """
+case "$*" in
+  get*) cat objects;;
+  *--type=json*/spec/completions*) cp scaled objects;;
+  *--type=json*sizes*) cp asked_for objects;;
+esac
+"""
+
+
+def test_a_job_is_scaled_sizes_first_then_the_roster_and_the_pods_last(ask, tmp_path):
+    (tmp_path / "objects").write_text(elastic_objects("1", 1))
+    (tmp_path / "asked_for").write_text(elastic_objects("1 3@1769860900", 1))
+    (tmp_path / "scaled").write_text(elastic_objects("1 3@1769860900", 3))
+    code, output = ask(CLUSTER, "scale", "words", "map=3", "--on", "k8s")
+    assert (code, output) == (0, "map: 1 -> 3 tasks\n")
+    changes = [line for line in asked(tmp_path) if line.startswith(("patch", "annotate"))]
+    sizes, roster, told, pods = changes
+    assert sizes.startswith("patch jobs.batch words-map --type=json") and '"1 3@' in sizes
+    assert roster.startswith("patch configmaps words-cluster --type=merge")
+    assert '"resourceVersion":"7"' in roster and "map:3 words-map-3.words:2222" in roster
+    assert told.startswith("annotate pods")
+    assert '"/spec/completions","value":3' in pods and '"/spec/parallelism","value":3' in pods
+
+
+def test_of_two_that_scale_a_job_at_once_one_is_refused(ask, tmp_path):
+    (tmp_path / "objects").write_text(elastic_objects("1", 1))
+    refused = "the server rejected our request due to an error in our request"
+    script = f'case "$1" in get) cat objects;; patch) echo "The request is invalid: {refused}" >&2; exit 1;; esac'
+    code, output = ask(script, "scale", "words", "map=3", "--on", "k8s")
+    assert code == 1 and "somebody else changes it at this moment; try again" in output, output
+    assert len([line for line in asked(tmp_path) if not line.startswith("get")]) == 1
 
 
 def test_beside_a_task_that_does_not_run_nothing_is_run(ask, tmp_path):

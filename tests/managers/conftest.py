@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "k8s-cluster"
 NOT_THERE = 3
 IMAGE = "millrace.test/tasks:1"
+TRAINING = "03_digits_on_a_cluster"
 
 
 def pytest_addoption(parser):
@@ -37,7 +38,7 @@ def texts(folder, count, words):
 def cluster(request, tmp_path_factory):
     """The environment in which kubectl reaches the cluster, with the image of the tasks on it."""
     given = request.config.getoption("--cluster", default=None)
-    folder = Path(given) if given else tmp_path_factory.mktemp("kubernetes")
+    folder = Path(given).resolve() if given else tmp_path_factory.mktemp("kubernetes")
     up = subprocess.run([CLUSTER, "up", folder], capture_output=True, text=True, timeout=400)
     if up.returncode == NOT_THERE:
         pytest.skip(up.stderr)
@@ -54,16 +55,19 @@ def cluster(request, tmp_path_factory):
 
 
 def load_tasks(cluster_folder, folder):
-    millrace, word_count = shutil.which("millrace"), shutil.which("word_count")
-    if millrace is None or word_count is None:
-        pytest.fail("no millrace or word_count on the PATH; source build/env.sh")
+    programs = {name: shutil.which(name) for name in ("millrace", "word_count", TRAINING)}
+    if None in programs.values():
+        pytest.fail(f"no {' or '.join(programs)} on the PATH; source build/env.sh")
     list_folder = folder / "texts"
     list_folder.mkdir()
     texts(list_folder, 7, 1000)
+    for name, path in programs.items():
+        # What debuggers read is most of them, and goes to both nodes.
+        subprocess.run(["strip", "-o", folder / name, path], check=True)
     image = folder / "tasks.tar"
     subprocess.run(
         [ROOT / "tools" / "image", "--tag", IMAGE, "--output", image, f"{list_folder}=/texts"]
-        + [f"{millrace}=/usr/bin/millrace", f"{word_count}=/usr/bin/word_count"]
+        + [f"{folder / name}=/usr/bin/{name}" for name in programs]
         + ["/bin/dash=/bin/sh", "/bin/sleep=/bin/sleep", "/bin/cat=/bin/cat"],
         check=True,
     )

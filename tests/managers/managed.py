@@ -14,6 +14,15 @@ PATIENCE = 150
 HELPERS_WAIT = "[ {job_name} = map ] || exec sleep 600; "
 
 
+def until(look, what):
+    """Waits for something that the cluster does in its own time."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.3)
+    return found
+
+
 class KeptJobs:
     """Commands where a manager is there, with jobs kept in a folder of the test's own."""
 

@@ -3,20 +3,18 @@
 import json
 import re
 import signal
-import time
+import threading
 
 import pytest
 
-from managed import HELPERS_WAIT, PATIENCE, count_words, fail_with_last_words, submit_and_ask
-
-
-def until(look, what):
-    """Waits for something that the cluster does in its own time."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := look()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.3)
-    return found
+from managed import (
+    HELPERS_WAIT,
+    PATIENCE,
+    count_words,
+    fail_with_last_words,
+    submit_and_ask,
+    until,
+)
 
 
 def test_what_explain_prints_is_what_the_api_server_takes(shell):
@@ -32,6 +30,14 @@ def test_what_explain_prints_is_what_the_api_server_takes(shell):
 def test_word_count_is_exact_and_every_task_is_heard(shell):
     output = count_words(shell, "/texts/list")
     assert "ending the tasks that are left" not in output
+
+
+def test_parameter_servers_end_when_the_workers_have_trained(shell):
+    job = shell.job(["03_digits_on_a_cluster"], "{ps: 2, worker: 2}", until="worker")
+    code, output = shell.millrace("run", job)
+    assert code == 0, output
+    assert len(re.findall(r"worker:\d \| accuracy 0\.\d+", output)) == 2, output
+    assert len(re.findall(r"ps:\d +stopped: job finished", output)) == 2, output
 
 
 def test_the_exit_code_of_a_task_that_fails_is_told_with_its_last_words(shell):
@@ -59,6 +65,16 @@ def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(shell):
     assert shell.millrace("logs", "words", "map:1") == (0, "map:1    | counted\n")
 
 
+def test_a_job_that_has_ended_is_run_once_more(shell):
+    code, output = shell.millrace("run", shell.job(HELPERS_WAIT + "echo counted"))
+    assert code == 0, output
+    code, output = shell.millrace("rerun", "words", "--log-dir", "first")
+    assert code == 0 and output.endswith("\nwords\n"), output
+    assert (shell.folder / "first" / "map_1.log").read_text() == "counted\n"
+    code, output = shell.millrace("wait", "words", "--timeout", "100s")
+    assert code == 0 and "job succeeded" in output, output
+
+
 def test_stop_ends_the_tasks_and_leaves_nothing(shell):
     shell.millrace("submit", shell.job("echo up; exec sleep 600"))
     until(lambda: "3 of 3 tasks run" in shell.millrace("status", "words")[1], "the tasks start")
@@ -68,6 +84,30 @@ def test_stop_ends_the_tasks_and_leaves_nothing(shell):
     assert (shell.folder / "saved" / "map_1.log").read_text() == "up\n"
     code, output = shell.millrace("status", "words")
     assert code == 1 and "there is no job 'words'" in output, output
+
+
+def test_a_task_that_does_not_end_is_killed_after_the_grace(shell):
+    script = "trap '' TERM; echo up; while :; do sleep 1; done"
+    shell.millrace("submit", shell.job(script, "{map: 2}"))
+    until(lambda: "2 of 2 tasks run" in shell.millrace("status", "words")[1], "the tasks start")
+    code, output = shell.millrace("stop", "words")
+    assert code == 0, output
+    assert shell.left() == ""
+
+
+def test_who_submitted_may_be_killed_and_the_job_is_found_again(shell):
+    running = shell.start("run", shell.job(HELPERS_WAIT + "echo up; sleep 8; echo counted"))
+    for line in running.stdout:
+        if line.endswith("| up\n"):
+            break
+    running.kill()
+    running.wait()
+    running.stdout.close()
+    code, output = shell.millrace("logs", "words", "--follow")
+    assert code == 0, output
+    assert output.count("| up") == 2 and output.count("| counted") == 2, output
+    assert "words: succeeded" in output
+    assert shell.millrace("wait", "words")[0] == 0
 
 
 def test_ctrl_c_removes_a_job_that_is_run(shell):
@@ -107,6 +147,26 @@ def test_a_quota_that_forbids_a_part_of_the_job_leaves_no_other_part(shell):
     code, output = shell.millrace("submit", shell.job("true"))
     assert code == 1 and "exceeded quota: small" in output, output
     assert shell.left() == ""
+
+
+def test_of_two_jobs_that_keep_each_other_from_running_one_is_given_up_and_the_other_goes_on(shell):
+    shell.kubectl("create", "quota", "small", "--hard=pods=5")
+    job = shell.job("sleep 3; echo ran", "{map: 4}", keep="1s")
+    ended = {}
+
+    def run(name, patience):
+        ended[name] = shell.millrace("run", job, "--name", name, "--patience", patience)
+
+    runs = [threading.Thread(target=run, args=args) for args in (("one", "3s"), ("two", "90s"))]
+    for each in runs:
+        each.start()
+    for each in runs:
+        each.join()
+    code, output = ended["two"]
+    assert code == 0 and output.count("| ran") == 4, output
+    # Where it came first, it has run before the other.
+    assert ended["one"][0] == 0 or "the namespace's quota is too small" in ended["one"][1]
+    until(lambda: shell.left() == "", "both are removed")
 
 
 def test_pending_says_what_it_waits_for(shell):

@@ -62,6 +62,9 @@ Status kubectl_fault(std::string_view said) {
             "http://localhost:8080", "localhost:8080 was refused"}))
     return failed_precondition("kubectl knows no cluster: ", words,
                                "; set KUBECONFIG, or choose one with kubectl config use-context");
+  // A patch that was to hold for what is there no longer.
+  if (says(said, {"the object has been modified", "rejected our request due to an error in our"}))
+    return error(Code::aborted, "somebody else changes it at this moment; try again");
   if (says(said, {"AlreadyExists"})) return error(Code::already_exists, words);
   if (says(said, {"Unable to connect to the server", "was refused", "i/o timeout",
                   "no route to host", "TLS handshake timeout", "ServiceUnavailable",

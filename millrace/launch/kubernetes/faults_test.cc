@@ -36,6 +36,13 @@ TEST_CASE("what kubectl says becomes a code that tells whether to try again, and
            Row{"Error from server (AlreadyExists): error when creating \"STDIN\": services "
                "\"words\" already exists",
                Code::already_exists, "services \"words\" already exists"},
+           Row{"Error from server (Conflict): Operation cannot be fulfilled on configmaps "
+               "\"words\": "
+               "the object has been modified; please apply your changes to the latest version",
+               Code::aborted, "try again"},
+           Row{"The request is invalid: the server rejected our request due to an error in our "
+               "request",
+               Code::aborted, "somebody else changes it"},
            Row{"Error from server (NotFound): namespaces \"x\" not found", Code::not_found,
                "namespaces \"x\""},
            Row{"", Code::unknown, "without a word"},

@@ -5,8 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/launch/job_file.h"
 #include "millrace/launch/kubernetes/faults.h"
 #include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/object_words.h"
+#include "millrace/launch/kubernetes/scale_plan.h"
+#include "millrace/launch/kubernetes/seen_pod.h"
 #include "millrace/launch/kubernetes/sight.h"
 #include "millrace/launch/local_command.h"
 
@@ -21,10 +25,6 @@ using std::chrono::seconds;
 constexpr seconds kToBeGone{120};
 // All that a job may consist of.
 constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
-
-std::string selector_of(const std::string& name) {
-  return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
-}
 
 std::string in_hexadecimal(uint64_t number) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -82,6 +82,10 @@ Objects owned_by(const Json& head, const Objects& made) {
 }
 
 }  // namespace
+
+std::string KubernetesPlace::selector_of(const std::string& name) {
+  return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
+}
 
 std::vector<std::string> KubernetesPlace::kubectl(const std::vector<std::string>& words) const {
   std::vector<std::string> argv = {"kubectl"};
@@ -163,8 +167,16 @@ Result<JobSight> KubernetesPlace::look(const std::string& name) {
 
 Result<JobSpec> KubernetesPlace::job_of(const std::string& name) {
   MR_TRY(look(name).status());
-  return error(Code::unimplemented, "Kubernetes keeps the objects of '", name,
-               "' and not its job file: stop it, and submit the file again");
+  MR_ASSIGN(const Objects maps, items({"get", "configmaps", "--selector", selector_of(name)}));
+  const Json* map = cluster_map_in(maps);
+  const std::string text = map == nullptr ? "" : object_text(*map, {"data", kJobFileKey});
+  if (text.empty())
+    return error(Code::unimplemented, "the objects of '", name,
+                 "' are of an earlier version, without its job file: stop it, and submit the file "
+                 "again");
+  Result<JobSpec> job = parse_job_file(text, str_cat(cluster_map_of(name), "/", kJobFileKey));
+  if (job.ok()) job->name = name;
+  return job;
 }
 
 Result<std::vector<JobSight>> KubernetesPlace::list() {
@@ -174,28 +186,33 @@ Result<std::vector<JobSight>> KubernetesPlace::list() {
 }
 
 Status KubernetesPlace::remove_labelled(const std::string& selector) {
-  const std::string limit = str_cat("--timeout=", kToBeGone.count(), "s");
   // Background: the Jobs' own removal need not wait for that of their pods, which are named here.
-  std::vector<std::string> words = {"delete",
-                                    kKinds,
-                                    "--selector",
-                                    selector,
-                                    "--wait=true",
-                                    "--ignore-not-found",
-                                    "--cascade=background",
-                                    limit};
-  KubernetesPlace patient({options_.context, options_.name_space, kToBeGone + seconds(10)}, random_,
-                          clock_);
-  MR_TRY(patient.ask(words, "", Tries::several).status());
-  // Pods that a Job has made while it went.
+  MR_TRY(ask({"delete", kKinds, "--selector", selector, "--wait=false", "--ignore-not-found",
+              "--cascade=background"},
+             "", Tries::several)
+             .status());
+  // Until all are gone, and pods that a Job has made while it went.
   for (const Clock::Time deadline = clock_.now() + kToBeGone;;) {
     MR_ASSIGN(const Objects left, items({"get", kKinds, "--selector", selector}));
     if (left.empty()) return {};
+    MR_TRY(remove_lost(left));
     if (clock_.now() >= deadline)
       return error(Code::deadline_exceeded, left.size(), " objects are still there, ",
                    left[0]["kind"].dump(), " ", left[0]["metadata"]["name"].dump(), " first");
     pause(kBetweenLooks);
   }
+}
+
+// Whose machine does not answer: nobody would say that they are gone.
+Status KubernetesPlace::remove_lost(const Objects& objects) {
+  std::vector<std::string> words = {"delete",           "pods",         "--force",
+                                    "--grace-period=0", "--wait=false", "--ignore-not-found"};
+  const size_t none = words.size();
+  for (const Json& object : objects)
+    if (object_text(object, {"kind"}) == "Pod" && is_lost_with_its_machine(object))
+      words.push_back(object_text(object, {"metadata", "name"}));
+  if (words.size() == none) return {};
+  return ask(words, "", Tries::several).status();
 }
 
 Status KubernetesPlace::remove(const std::string& name) {
@@ -209,24 +226,31 @@ Status KubernetesPlace::end_rest(const std::string& name) {
   const size_t none = words.size();
   for (const TaskSight& task : sight.tasks)
     if (task.stage != TaskStage::ended && !task.handle.empty()) words.push_back(task.handle);
-  if (words.size() == none) return {};
-  // An index whose pod is removed is not tried again.
+  if (words.size() == none) return end_restarts(name);
+  // An index whose pod is removed is not tried again, unless its role is.
+  MR_TRY(end_restarts(name));
   return ask(words, "", Tries::several).status();
+}
+
+// A deadline ends a Job at once, with pods that are still to come.
+Status KubernetesPlace::end_restarts(const std::string& name) {
+  MR_ASSIGN(const Objects jobs, items({"get", "jobs.batch", "--selector", selector_of(name)}));
+  for (const Json& job : jobs) {
+    if (object_number(job, {"spec", "backoffLimitPerIndex"}) == 0 || has_finished(job)) continue;
+    const Json patch = {{"metadata", {{"annotations", {{kRestEndedAnnotation, "true"}}}}},
+                        {"spec", {{"activeDeadlineSeconds", 1}}}};
+    MR_TRY(ask({"patch", "jobs.batch", object_text(job, {"metadata", "name"}), "--type=merge",
+                "--patch", patch.dump()},
+               "", Tries::several)
+               .status());
+  }
+  return {};
 }
 
 AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
   std::vector<std::string> words = {"logs", task.handle, "--container=task"};
   if (follow == Follow::yes) words.push_back("--follow");
   return {.command = kubectl(words)};
-}
-
-Result<std::vector<ScaledRole>> KubernetesPlace::scale(const std::string& name,
-                                                       const std::vector<RoleCount>&,
-                                                       const std::string&) {
-  MR_TRY(look(name).status());
-  return error(Code::unimplemented, "on Kubernetes the pods of '", name,
-               "' learn once, when they start, which tasks there are and whose end the job waits "
-               "for, so that it can't be scaled: stop it and submit it with another count");
 }
 
 Result<GuestCommand> KubernetesPlace::guest_of(const std::string&, const TaskSight& task,

@@ -36,7 +36,7 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;
-  // UNIMPLEMENTED: the tasks know whom to wait for from a ConfigMap that they read once.
+  // Those that go have gone when it returns, or their time was over.
   Result<std::vector<ScaledRole>> scale(const std::string& name,
                                         const std::vector<RoleCount>& counts,
                                         const std::string& by) override;
@@ -47,6 +47,8 @@ class KubernetesPlace final : public JobPlace {
                                 Terminal terminal) override;
 
  private:
+  // Of all objects of the job.
+  static std::string selector_of(const std::string& name);
   std::vector<std::string> kubectl(const std::vector<std::string>& words) const;
   // What kubectl writes to standard output.
   Result<std::string> ask(const std::vector<std::string>& words, const std::string& input,
@@ -54,6 +56,16 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
   Status create(const std::vector<nlohmann::ordered_json>& manifests);
   Status remove_labelled(const std::string& selector);
+  Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);
+  Status end_restarts(const std::string& name);
+  // Of scale().
+  Result<std::vector<nlohmann::ordered_json>> scalable(const std::string& name);
+  Status change_sizes(const std::string& name, const std::vector<ScaledRole>& roles);
+  Status keep_roster(const std::string& name);
+  void tell_pods(const std::string& name);
+  Status await_leaving(const std::string& name, const std::vector<ScaledRole>& roles,
+                       Clock::Duration grace);
+  Status settle(const std::string& name);
   int64_t now() const { return clock_.wall_micros() / 1'000'000; }
 
   const KubernetesOptions options_;

@@ -8,8 +8,12 @@
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/roster.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/job_file.h"
+#include "millrace/launch/kubernetes/pod_restarts.h"
 #include "millrace/launch/kubernetes/pod_words.h"
+#include "millrace/launch/kubernetes/role_sizes.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/yaml_text.h"
 
@@ -26,6 +30,9 @@ constexpr const char* kClusterFile = "cluster.json";
 constexpr const char* kTerminationLog = "/dev/termination-log";
 
 constexpr const char* kTokenKey = "token";
+// What Kubernetes writes on the pods of an index that has failed before.
+constexpr const char* kFailuresField =
+    "metadata.annotations['batch.kubernetes.io/job-index-failure-count']";
 
 Json labels_of_job(const JobSpec& job) {
   return {{"app.kubernetes.io/name", "millrace"},
@@ -37,7 +44,7 @@ Json labels_of_role(const JobSpec& job, const RoleSpec& role) {
   Json labels = labels_of_job(job);
   labels["app.kubernetes.io/component"] = dns_name_of(role.name);
   // Kueue, where it is installed, holds each role back until its queue has room for all its tasks.
-  if (!job.queue.empty()) labels["kueue.x-k8s.io/queue-name"] = job.queue;
+  if (!job.queue.empty()) labels[kQueueLabel] = job.queue;
   return labels;
 }
 
@@ -53,13 +60,18 @@ Json service_of(const JobSpec& job) {
             {"ports", Json::array({{{"name", "grpc"}, {"port", kConventionalPort}}})}}}};
 }
 
+std::string address_of(const JobSpec& job, const RoleSpec& role, int index) {
+  return str_cat(job.name, "-", dns_name_of(role.name), "-", index, ".", job.name, ":",
+                 kConventionalPort);
+}
+
+// All that there may be.
 Result<ClusterSpec> cluster_of(const JobSpec& job) {
   ClusterSpec cluster;
   for (const RoleSpec& role : job.roles) {
     std::vector<std::string> addresses;
-    for (int index = 0; index < role.count; ++index)
-      addresses.push_back(str_cat(job.name, "-", dns_name_of(role.name), "-", index, ".", job.name,
-                                  ":", kConventionalPort));
+    for (int index = 0; index < most_of(role); ++index)
+      addresses.push_back(address_of(job, role, index));
     MR_TRY(cluster.add_job(role.name, addresses));
   }
   return cluster;
@@ -68,10 +80,13 @@ Result<ClusterSpec> cluster_of(const JobSpec& job) {
 Result<Json> config_map_of(const JobSpec& job) {
   TfConfig config;
   MR_ASSIGN(config.cluster, cluster_of(job));
+  Json data = {{kClusterFile, to_json(config, JsonLayout::one_line)}};
+  if (may_be_scaled(job)) data[kRosterKey] = roster_of(job);
+  data[kJobFileKey] = to_job_file(job);
   return Json{{"apiVersion", "v1"},
               {"kind", "ConfigMap"},
-              {"metadata", {{"name", job.name + "-cluster"}, {"labels", labels_of_job(job)}}},
-              {"data", {{kClusterFile, to_json(config, JsonLayout::one_line)}}}};
+              {"metadata", {{"name", cluster_map_of(job.name)}, {"labels", labels_of_job(job)}}},
+              {"data", std::move(data)}};
 }
 
 std::string secret_name(const JobSpec& job) { return job.name + "-token"; }
@@ -83,18 +98,36 @@ Json secret_of(const JobSpec& job, const KubernetesDraw& draw) {
           {"stringData", {{kTokenKey, draw.token}}}};
 }
 
-Json command_line(const JobSpec& job, const RoleSpec& role) {
+int may_lose_of(const RoleSpec& role) { return role.may_lose.of(role.count); }
+
+// "map=2,ps=1"
+std::string may_lose_words(const JobSpec& job) {
+  std::string text;
+  for (const RoleSpec& role : job.roles)
+    if (may_lose_of(role) > 0)
+      str_append(&text, text.empty() ? "" : ",", role.name, "=", may_lose_of(role));
+  return text;
+}
+
+Json command_line(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json words = {"millrace", "join",    "--cluster", str_cat(kClusterDirectory, "/", kClusterFile),
                 "--job",    role.name, "--index",   "$(JOB_COMPLETION_INDEX)"};
   std::string until;
   for (const std::string& name : deciding_roles(job))
     str_append(&until, until.empty() ? "" : ",", name);
-  words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms"), "--"});
+  words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms")});
+  if (may_be_scaled(job))
+    words.insert(words.end(), {"--roster", str_cat(kClusterDirectory, "/", kRosterKey)});
+  if (may_restart(job))
+    for (std::string& word : restart_words(restarts)) words.push_back(std::move(word));
+  if (const std::string lost = may_lose_words(job); !lost.empty())
+    words.insert(words.end(), {"--may-lose", lost});
+  words.push_back("--");
   for (const std::string& word : command_of(job, role)) words.push_back(pod_literal(word));
   return words;
 }
 
-Json variables_of(const JobSpec& job, const RoleSpec& role) {
+Json variables_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json variables = Json::array();
   // A name stands once: kubectl apply merges variables by their names.
   auto add = [&](const std::string& name, const std::string& value) {
@@ -108,6 +141,9 @@ Json variables_of(const JobSpec& job, const RoleSpec& role) {
   add("PYTHONUNBUFFERED", "1");
   add(kReportFileVariable, kTerminationLog);
   for (const auto& [name, value] : environment_of(job, role)) add(name, pod_literal(value));
+  if (restarts.restarts > 0)
+    variables.push_back({{"name", kFailuresVariable},
+                         {"valueFrom", {{"fieldRef", {{"fieldPath", kFailuresField}}}}}});
   variables.push_back(
       {{"name", kTokenVariable},
        {"valueFrom", {{"secretKeyRef", {{"name", secret_name(job)}, {"key", kTokenKey}}}}}});
@@ -126,19 +162,19 @@ Json mounts_of(const JobSpec& job) {
 
 Json volumes_of(const JobSpec& job) {
   Json volumes =
-      Json::array({{{"name", "cluster"}, {"configMap", {{"name", job.name + "-cluster"}}}}});
+      Json::array({{{"name", "cluster"}, {"configMap", {{"name", cluster_map_of(job.name)}}}}});
   for (const auto& [where, which] : job.volumes)
     volumes.push_back(
         {{"name", volume_name(volumes.size())}, {"persistentVolumeClaim", {{"claimName", which}}}});
   return volumes;
 }
 
-Json container_of(const JobSpec& job, const RoleSpec& role) {
+Json container_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json container = {
       {"name", "task"},
       {"image", role.image.empty() ? job.image : role.image},
-      {"command", command_line(job, role)},
-      {"env", variables_of(job, role)},
+      {"command", command_line(job, role, restarts)},
+      {"env", variables_of(job, role, restarts)},
       {"ports", Json::array({{{"name", "grpc"}, {"containerPort", kConventionalPort}}})}};
   if (!job.directory.empty()) container["workingDir"] = job.directory;
   if (Json resources = pod_resources(role.resources); !resources.empty())
@@ -152,7 +188,7 @@ Json container_of(const JobSpec& job, const RoleSpec& role) {
   return container;
 }
 
-Json pod_of(const JobSpec& job, const RoleSpec& role) {
+Json pod_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json pod = {{"restartPolicy", "Never"},
               // With the Service's name, this makes the pod's name in DNS.
               {"subdomain", job.name},
@@ -162,30 +198,37 @@ Json pod_of(const JobSpec& job, const RoleSpec& role) {
               {"securityContext",
                {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
   if (!role.nodes.empty()) pod["nodeSelector"] = role.nodes;
-  pod["containers"] = Json::array({container_of(job, role)});
+  pod["containers"] = Json::array({container_of(job, role, restarts)});
   pod["volumes"] = volumes_of(job);
   return pod;
 }
 
-Json job_of(const JobSpec& job, const RoleSpec& role) {
+Json job_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json spec = {{"completionMode", "Indexed"},
                {"completions", role.count},
                {"parallelism", role.count},
-               // A task that fails has failed: no second one starts with empty variables. The
-               // others end by themselves, so that what they wrote is still there.
-               {"backoffLimitPerIndex", 0},
+               // A task that fails has failed, unless its role says otherwise: no second one starts
+               // with empty variables. The others end by themselves, so that what they wrote is
+               // still there; and each attempt is a pod of its own, for the same reason.
+               {"backoffLimitPerIndex", restarts.restarts},
                // Never two pods with one index, not even while the first one is ending.
                {"podReplacementPolicy", "Failed"},
                {"ttlSecondsAfterFinished", ceil<seconds>(job.keep).count()}};
+  if (restarts.restarts > 0) spec["podFailurePolicy"] = pod_failure_policy(restarts);
   if (job.time_limit) spec["activeDeadlineSeconds"] = ceil<seconds>(*job.time_limit).count();
   const Json labels = labels_of_role(job, role);
-  spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role)}};
+  spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role, restarts)}};
   const std::vector<std::string> deciding = deciding_roles(job);
   const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
-  const Json annotations = {{kRoleAnnotation, role.name},
-                            {kOrderAnnotation, std::to_string(&role - job.roles.data())},
-                            {kDecidesAnnotation, decides ? "true" : "false"},
-                            {kGraceAnnotation, std::to_string(job.grace.count())}};
+  Json annotations = {{kRoleAnnotation, role.name},
+                      {kOrderAnnotation, std::to_string(&role - job.roles.data())},
+                      {kDecidesAnnotation, decides ? "true" : "false"},
+                      {kGraceAnnotation, std::to_string(job.grace.count())}};
+  if (may_lose_of(role) > 0) annotations[kMayLoseAnnotation] = std::to_string(may_lose_of(role));
+  if (scales(role)) {
+    annotations[kBoundsAnnotation] = bounds_text(role);
+    annotations[kSizesAnnotation] = to_text(std::vector<RoleSize>{{.count = role.count}});
+  }
   return {{"apiVersion", "batch/v1"},
           {"kind", "Job"},
           {"metadata",
@@ -204,7 +247,7 @@ void label_run(Json& manifest, const std::string& run) {
 
 Status check_for_kubernetes(const JobSpec& job) {
   MR_TRY(check(job));
-  MR_TRY(check_never_restarts(job, "on Kubernetes"));
+  for (const RoleSpec& role : job.roles) MR_TRY(pod_restarts(role).status());
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   std::set<std::string> names;
   for (const RoleSpec& role : job.roles) {
@@ -214,7 +257,7 @@ Status check_for_kubernetes(const JobSpec& job) {
                      "' in Kubernetes; names differ by more than "
                      "case and underscores there");
     // "NAME-ROLE-INDEX" is a host's name.
-    const size_t length = job.name.size() + name.size() + std::to_string(role.count).size() + 2;
+    const size_t length = job.name.size() + name.size() + std::to_string(most_of(role)).size() + 2;
     if (length > 63)
       return invalid("the names of job '", job.name, "' and role '", role.name,
                      "' make a host's "
@@ -245,7 +288,10 @@ Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job, const Kuberne
   MR_ASSIGN(Json cluster, config_map_of(job));
   manifests.push_back(std::move(cluster));
   manifests.push_back(secret_of(job, draw));
-  for (const RoleSpec& role : job.roles) manifests.push_back(job_of(job, role));
+  for (const RoleSpec& role : job.roles) {
+    MR_ASSIGN(const PodRestarts restarts, pod_restarts(role));
+    manifests.push_back(job_of(job, role, restarts));
+  }
   if (!draw.run.empty())
     for (Json& manifest : manifests) label_run(manifest, draw.run);
   return manifests;
@@ -257,6 +303,18 @@ const Json& head_of(const std::vector<Json>& manifests) {
            manifest["metadata"]["annotations"][kDecidesAnnotation] == "true";
   });
 }
+
+bool may_be_scaled(const JobSpec& job) { return std::ranges::any_of(job.roles, scales); }
+
+std::string roster_of(const JobSpec& job) {
+  AbsentTasks absent;
+  for (const RoleSpec& role : job.roles)
+    for (int index = role.count; index < most_of(role); ++index)
+      absent.emplace(str_cat(role.name, ":", index), address_of(job, role, index));
+  return to_roster(absent);
+}
+
+std::string cluster_map_of(const std::string& job) { return job + "-cluster"; }
 
 std::string to_yaml_file(const std::vector<Json>& manifests) {
   std::string text;

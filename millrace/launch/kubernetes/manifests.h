@@ -1,7 +1,8 @@
 // A job as objects of Kubernetes, all of them built in: nothing has to be installed in the cluster.
 //
 //   Service   NAME            headless: makes the names by which the tasks find each other
-//   ConfigMap NAME-cluster    the cluster, once for all: cluster.json
+//   ConfigMap NAME-cluster    the cluster, once for all: cluster.json; and, if roles may be scaled,
+//                             who is absent now: roster; and the job file
 //   Secret    NAME-token      by which the job's tasks know each other's farewells
 //   Job       NAME-ROLE       one per role, indexed: pod I is task I, as NAME-ROLE-I.NAME
 //
@@ -34,10 +35,15 @@ struct KubernetesDraw {
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
 inline constexpr const char* kRunLabel = "millrace-run";
+inline constexpr const char* kQueueLabel = "kueue.x-k8s.io/queue-name";
 inline constexpr const char* kRoleAnnotation = "millrace/role";
 inline constexpr const char* kOrderAnnotation = "millrace/order";
 inline constexpr const char* kDecidesAnnotation = "millrace/decides";
 inline constexpr const char* kGraceAnnotation = "millrace/grace";
+inline constexpr const char* kMayLoseAnnotation = "millrace/may-lose";
+// On a Job that was ended for what had happened elsewhere, by its deadline.
+inline constexpr const char* kRestEndedAnnotation = "millrace/rest-ended";
+// Beside those of role_sizes.h.
 
 // In the order in which they are to be made. The job passes check() and has a name. Errors:
 // INVALID_ARGUMENT for a job without an image, for roles whose names become one in DNS, for what
@@ -48,6 +54,15 @@ Result<std::vector<nlohmann::ordered_json>> kubernetes_manifests(const JobSpec& 
 // Of these objects, the Job of a role whose success is the job's: the rest is to be owned by it, so
 // that all goes when it goes.
 const nlohmann::ordered_json& head_of(const std::vector<nlohmann::ordered_json>& manifests);
+
+bool may_be_scaled(const JobSpec& job);  // some role of it
+// Which tasks are absent when each role has `count` (cluster/roster.h).
+std::string roster_of(const JobSpec& job);
+// The ConfigMap of the job that is called so, and what it has the roster under.
+std::string cluster_map_of(const std::string& job);
+inline constexpr const char* kRosterKey = "roster";
+// And what was submitted, for whoever submits it again.
+inline constexpr const char* kJobFileKey = "job.yaml";
 
 // The objects as one file that `kubectl apply -f` takes.
 std::string to_yaml_file(const std::vector<nlohmann::ordered_json>& manifests);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/launch/job_file.h"
+#include "millrace/launch/kubernetes/role_sizes.h"
 
 namespace millrace {
 namespace {
@@ -27,11 +28,13 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-TEST_CASE("the job of testdata/training.job.yaml becomes the objects of testdata/training.yaml") {
-  const JobSpec job =
-      parse_job_file(content("testdata/training.job.yaml"), "training.job.yaml").value();
-  CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()) ==
-        content("testdata/training.yaml"));
+TEST_CASE("jobs in testdata become the objects beside them") {
+  for (const std::string name : {"training", "elastic"}) {
+    const std::string file = "testdata/" + name + ".job.yaml";
+    const JobSpec job = parse_job_file(content(file), file).value();
+    CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()) ==
+          content("testdata/" + name + ".yaml"));
+  }
 }
 
 TEST_CASE("every task has the name under which the others look for it") {
@@ -60,7 +63,8 @@ TEST_CASE("what Kubernetes would replace in the job's words stays as it was writ
 
 TEST_CASE("two thousand tasks stay far below what the cluster's store takes") {
   JobSpec job = counting_words();
-  job.roles[1].count = 2000;
+  job.roles[1].count = 1000;
+  job.roles[1].most = 2000;
   CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()).size() < 256'000);
 }
 
@@ -95,8 +99,7 @@ TEST_CASE("a variable that job and role both set stands once, as the role has it
   JobSpec job = counting_words();
   job.environment = {{"A", "of the job"}};
   job.roles[0].environment = {{"A", "of the role"}};
-  const std::string text = to_yaml_file(kubernetes_manifests(job, kDraw).value());
-  const std::string of_first_role = text.substr(0, text.rfind("kind: Job"));
+  const std::string of_first_role = to_yaml_file({kubernetes_manifests(job, kDraw).value()[3]});
   CHECK(of_first_role.find("of the role") != std::string::npos);
   CHECK(of_first_role.find("of the job") == std::string::npos);
 }
@@ -113,6 +116,61 @@ TEST_CASE("tasks know whose success ends them, and the token by which they belie
   CHECK(command[9] == "map");
   CHECK(head_of(manifests)["metadata"]["name"] == "words-map");
   CHECK(manifests[3]["metadata"]["annotations"][kDecidesAnnotation] == "false");
+}
+
+TEST_CASE("a job that may be scaled has names for all that may be, and pods for those that are") {
+  JobSpec job = counting_words();
+  job.roles[1].least = 1;
+  job.roles[1].most = 3;
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  CHECK(manifests[1]["data"]["cluster.json"].dump().find("words-map-2.words:2222") !=
+        std::string::npos);
+  CHECK(manifests[1]["data"][kRosterKey] == "map:2 words-map-2.words:2222\n");
+  const auto& map = manifests[4];
+  CHECK(map["spec"]["completions"] == 2);
+  CHECK(map["spec"]["parallelism"] == 2);
+  CHECK(map["metadata"]["annotations"][kBoundsAnnotation] == "1-3");
+  CHECK(map["metadata"]["annotations"][kSizesAnnotation] == "2");
+  CHECK(!manifests[3]["metadata"]["annotations"].contains(kBoundsAnnotation));
+  // Helpers too: they wait for those that are there.
+  for (size_t i : {3, 4}) {
+    const auto& command = manifests[i]["spec"]["template"]["spec"]["containers"][0]["command"];
+    CHECK(command.dump().find(R"("--roster","/etc/millrace/roster","--")") != std::string::npos);
+  }
+}
+
+TEST_CASE("what was submitted can be had again from the objects") {
+  JobSpec job = counting_words();
+  job.roles[1].most = 3;
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  const std::string text = manifests[1]["data"][kJobFileKey];
+  CHECK(text == to_job_file(job));
+  CHECK(to_job_file(parse_job_file(text, kJobFileKey).value()) == text);
+}
+
+TEST_CASE("roles that are restarted are tried again, index by index, each attempt in a pod") {
+  JobSpec job = counting_words();
+  job.roles[1].restart = parse_restart("on_failure").value();
+  job.roles[1].restart.attempts = 3;
+  job.roles[1].may_lose = parse_may_lose("50%").value();
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  const auto& spec = manifests[4]["spec"];
+  CHECK(spec["backoffLimitPerIndex"] == 2);
+  CHECK(spec["podFailurePolicy"]["rules"].size() == 2);
+  CHECK(spec["template"]["spec"]["restartPolicy"] == "Never");
+  CHECK(manifests[4]["metadata"]["annotations"][kMayLoseAnnotation] == "1");
+  const auto& container = spec["template"]["spec"]["containers"][0];
+  CHECK(container["env"].dump().find("job-index-failure-count") != std::string::npos);
+  CHECK(
+      container["command"].dump().find(
+          R"("--restarts","2","--restarts-but-after","126,127,128,250","--may-lose","map=1","--")") !=
+      std::string::npos);
+  // Its helper is not, and knows that others are.
+  const auto& helper = manifests[3]["spec"];
+  CHECK(helper["backoffLimitPerIndex"] == 0);
+  CHECK(!helper.contains("podFailurePolicy"));
+  CHECK(helper["template"]["spec"]["containers"][0]["command"].dump().find(
+            R"("--restarts","0","--may-lose","map=1","--")") != std::string::npos);
 }
 
 TEST_CASE("a role's name becomes one of DNS") {

@@ -27,7 +27,4 @@ std::vector<JobSight> sights_of(const std::vector<nlohmann::ordered_json>& objec
 // Some task has no pod yet, which events may explain.
 bool lacks_pods(const JobSight& sight);
 
-// "2026-01-31T12:00:00Z" as seconds since the Unix epoch; 0 for what is no such time.
-int64_t seconds_of(const std::string& time);
-
 }  // namespace millrace

@@ -6,58 +6,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/testing/cluster_objects.h"
 
 namespace millrace {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// A Job of the role, as the cluster has it.
-Json job(const std::string& role, int count, bool decides, const Json& status = Json::object()) {
-  return {{"kind", "Job"},
-          {"metadata",
-           {{"name", "words-" + role},
-            {"labels", {{kInstanceLabel, "words"}}},
-            {"creationTimestamp", "2026-01-31T12:00:00Z"},
-            {"annotations",
-             {{kRoleAnnotation, role},
-              {kOrderAnnotation, decides ? "1" : "0"},
-              {kDecidesAnnotation, decides ? "true" : "false"},
-              {kGraceAnnotation, "5000"}}}}},
-          {"spec", {{"completions", count}}},
-          {"status", status}};
-}
-
-// Its pod, with the state of its container.
-Json pod(const std::string& role, int index, const Json& state,
-         const std::string& made = "2026-01-31T12:00:00Z") {
-  return {
-      {"kind", "Pod"},
-      {"metadata",
-       {{"name", "words-" + role + "-" + std::to_string(index) + "-" + made},
-        {"labels", {{kInstanceLabel, "words"}, {"job-name", "words-" + role}}},
-        {"creationTimestamp", made},
-        {"annotations", {{"batch.kubernetes.io/job-completion-index", std::to_string(index)}}}}},
-      {"spec", {{"nodeName", "n1"}, {"containers", {{{"image", "words:1"}}}}}},
-      {"status", {{"phase", "Running"}, {"containerStatuses", {{{"state", state}}}}}}};
-}
-
-Json running() { return {{"running", {{"startedAt", "2026-01-31T12:00:01Z"}}}}; }
-
-Json ended(int code, const std::string& at, const std::string& message = "",
-           const std::string& reason = "Error") {
-  return {{"terminated",
-           {{"exitCode", code},
-            {"reason", reason},
-            {"message", message},
-            {"startedAt", "2026-01-31T12:00:01Z"},
-            {"finishedAt", "2026-01-31T12:00:" + at + "Z"}}}};
-}
-
-JobSight seen(const std::vector<Json>& objects, const std::vector<Json>& events = {}) {
-  return sight_of("words", objects, events, seconds_of("2026-01-31T12:01:00Z")).value();
-}
+using namespace cluster_objects;
 
 constexpr const char* kFinished = "{\"millrace_stop\":1,\"why\":\"job finished\"}\n";
 
@@ -147,6 +101,19 @@ TEST_CASE("a pod that was evicted is told with the cluster's words") {
   evicted["status"]["message"] = "The node was low on resource: memory.";
   CHECK(seen({job("map", 1, true), evicted}).report.cause ==
         "map:0: evicted: The node was low on resource: memory.");
+}
+
+TEST_CASE("a task whose machine does not answer any more is told, before anybody sees its end") {
+  Json lost = pod("map", 0, running());
+  lost["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:40Z";
+  lost["status"]["conditions"] = {{{"type", "DisruptionTarget"},
+                                   {"status", "True"},
+                                   {"reason", "DeletionByTaintManager"},
+                                   {"message", "Taint manager: deleting due to NoExecute taint"},
+                                   {"lastTransitionTime", "2026-01-31T12:00:40Z"}}};
+  const JobSight sight = seen({job("map", 1, true), lost});
+  CHECK(sight.stage == JobStage::ended);
+  CHECK(sentence(sight).starts_with("words: failed after 40 s: map:0: its machine is lost: "));
 }
 
 TEST_CASE(

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/cluster/environment.h"
@@ -47,6 +48,7 @@ struct JoinFlags {
   std::string cluster_file;
   std::string supervisor;
   std::string host;
+  std::string machine_variable;
   std::string timeout = "10m";
   std::vector<std::string> until;
   std::string grace = "5s";
@@ -74,13 +76,15 @@ Result<JoinedTask> joined(const JoinFlags& flags) {
   if (flags.has_leash) {
     MR_ASSIGN(token, first_line_of_input());
   }
-  JoinRequest request{.supervisor = flags.supervisor,
-                      .token = std::move(token),
-                      .task = {flags.job, 0, flags.index},
-                      .host = flags.host,
-                      .progress = [](const std::string& text) {
-                        std::cerr << "millrace join: " << text << std::endl;
-                      }};
+  JoinRequest request{
+      .supervisor = flags.supervisor,
+      .token = std::move(token),
+      .task = {flags.job, 0, flags.index},
+      .host = flags.host,
+      .machine = flags.machine_variable.empty() ? "" : variable(flags.machine_variable.c_str()),
+      .progress = [](const std::string& text) {
+        std::cerr << "millrace join: " << text << std::endl;
+      }};
   MR_ASSIGN(request.patience, parse_duration(flags.timeout).with("--timeout"));
   return join_job(request, Clock::real());
 }
@@ -167,6 +171,9 @@ void add_join(CLI::App& app, Invocation& invocation) {
   verb->add_option("--host", flags->host,
                    "With --at: by which name or address the others find this task")
       ->type_name("HOST");
+  verb->add_option("--machine-from", flags->machine_variable,
+                   "With --at: the variable with what its manager calls this machine")
+      ->type_name("VARIABLE");
   verb->add_option("--timeout", flags->timeout, "With --at: how long to wait for the others")
       ->type_name("DURATION")
       ->capture_default_str();

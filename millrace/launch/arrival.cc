@@ -63,10 +63,12 @@ Result<AllThere> gathered_of(const Json& json) {
 }  // namespace
 
 std::string to_line(const Arrival& arrival) {
-  return line_of({{"millrace_join", kVersion},
-                  {"token", arrival.token},
-                  {"task", short_name(arrival.task)},
-                  {"address", arrival.address}});
+  Json json = {{"millrace_join", kVersion},
+               {"token", arrival.token},
+               {"task", short_name(arrival.task)},
+               {"address", arrival.address}};
+  if (!arrival.machine.empty()) json["machine"] = arrival.machine;
+  return line_of(json);
 }
 
 std::string to_line(const ArrivalAnswer& answer) {
@@ -99,6 +101,8 @@ Result<Arrival> parse_arrival(std::string_view line) {
   MR_ASSIGN(arrival.task, task_of(task));
   MR_ASSIGN(arrival.address, text_at(json, "address"));
   MR_TRY(HostPort::parse(arrival.address).status());
+  if (!json.contains("machine")) return arrival;
+  MR_ASSIGN(arrival.machine, text_at(json, "machine"));
   return arrival;
 }
 

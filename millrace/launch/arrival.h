@@ -1,7 +1,8 @@
 // What a task whose address nobody could know says when it is there, and what it is answered: one
 // line of JSON each, over a connection to whoever supervises the job (gathering.h).
 //
-//   task       {"millrace_join": 1, "token": "…", "task": "map:1", "address": "10.0.0.8:40123"}
+//   task       {"millrace_join": 1, "token": "…", "task": "map:1", "address": "10.0.0.8:40123",
+//               "machine": "n8"}
 //   answer     {"waiting_for": ["map:0", "map:2"], "more": 5}          again and again, then
 //              {"cluster": {"map": ["10.0.0.7:40001", …]}, "environment": {"A": "b"}}
 //   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
@@ -29,6 +30,7 @@ struct Arrival {
   std::string token = {};
   TaskName task = {};
   std::string address = {};  // "host:port", where it will serve
+  std::string machine = {};  // what its manager calls the machine that it is on; empty: not known
 };
 
 struct StillMissing {

@@ -62,7 +62,7 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   place.address = arrival.address;
   by_connection_[from] = known->second;
   ++num_there_;
-  std::vector<Action> actions = {Came{known->second, place.address}};
+  std::vector<Action> actions = {Came{known->second, place.address, arrival.machine}};
   if (complete()) {
     std::ranges::move(start_all(), std::back_inserter(actions));
   } else {
@@ -93,7 +93,8 @@ std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arri
   by_connection_[from] = task;
   AllThere all = all_there(place);
   all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
-  return {Came{task, place.address}, Tell{from, to_line(ArrivalAnswer(std::move(all)))}};
+  return {Came{task, place.address, arrival.machine},
+          Tell{from, to_line(ArrivalAnswer(std::move(all)))}};
 }
 
 AllThere Gathering::all_there(const Place& place) const {

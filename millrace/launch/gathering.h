@@ -45,6 +45,7 @@ class Gathering {
   struct Came {
     size_t task;
     std::string address;
+    std::string machine = {};  // of Arrival
   };
   // For people.
   struct Note {

@@ -50,6 +50,12 @@ TEST_CASE("all tasks learn where all are when the last one has come") {
   CHECK(gathering.remind().empty());
 }
 
+TEST_CASE("a task may say what its manager calls the machine that it is on") {
+  Gathering gathering({.roles = {{"map", 1}}, .command = {"count"}}, "t");
+  const auto actions = gathering.said(3, to_line(Arrival{"t", {"map", 0, 0}, "10.0.0.8:1", "n8"}));
+  CHECK(std::get<Gathering::Came>(actions.at(0)).machine == "n8");
+}
+
 TEST_CASE("after the start, what a task says is its record") {
   Gathering gathering({.roles = {{"map", 1}}, .command = {"count"}}, "t");
   (void)gathering.said(3, arrival({"map", 0, 0}, "a:1"));

@@ -63,6 +63,7 @@ void put_event(Json& json, const SupervisionEvent& event) {
 void put_event(Json& json, const TaskCame& event) {
   json["came"] = event.task;
   json["address"] = event.address;
+  if (!event.machine.empty()) json["machine"] = event.machine;
 }
 void put_event(Json& json, const WishRefused& event) {
   json["refused"] = event.why;
@@ -112,7 +113,8 @@ class Reader {
 
   std::optional<What> what(const Json& json) const {
     if (const auto it = task(json, "started")) return SupervisionEvent(TaskStarted{*it});
-    if (const auto it = task(json, "came")) return TaskCame{*it, text_in(json, "address")};
+    if (const auto it = task(json, "came"))
+      return TaskCame{*it, text_in(json, "address"), text_in(json, "machine")};
     if (const auto it = task(json, "waits")) return SupervisionEvent(TaskWaits{*it, others(json)});
     if (json.contains("scaled")) return scaled(json);
     if (json.contains("refused"))

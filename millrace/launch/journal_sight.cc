@@ -43,8 +43,10 @@ class Replay {
     for (const JournalEntry& entry : seen_.journal.entries) {
       now_ = std::max(now_, entry.at);
       if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) tell(*event);
-      if (const auto* came = std::get_if<TaskCame>(&entry.what))
+      if (const auto* came = std::get_if<TaskCame>(&entry.what)) {
         tasks_[came->task].address = came->address;
+        tasks_[came->task].machine = came->machine;
+      }
     }
     const bool cut_off = seen_.launcher.stage == Stage::gone && !supervision_.finished();
     const bool was_decided = supervision_.stopping();
@@ -66,6 +68,7 @@ class Replay {
   struct Task {
     Phase phase = Phase::waiting;
     std::string address = {};
+    std::string machine = {};
     bool was_started = false;
   };
 
@@ -121,7 +124,9 @@ class Replay {
     const std::vector<SupervisedTask> named = supervised_tasks(job_);
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const TaskSummary& summary = sight.report.tasks[i];
-      TaskSight task{.name = named[i].name, .where = host_of(tasks_[i].address)};
+      const Task& seen = tasks_[i];
+      TaskSight task{.name = named[i].name,
+                     .where = seen.machine.empty() ? host_of(seen.address) : seen.machine};
       task.attempt = summary.attempt;
       describe(i, summary, sight.stage, task);
       // The attempt that is to come has written nothing yet.

@@ -54,7 +54,7 @@ TEST_CASE("what a launcher saw is seen again by whoever reads its journal, word 
   const std::vector<JournalEntry> entries = {
       {Clock::Time(5s), SupervisionEvent(TaskStarted{0})},
       {Clock::Time(5s), SupervisionEvent(TaskStarted{1})},
-      {Clock::Time(5s), TaskCame{1, "n1:7"}},
+      {Clock::Time(5s), TaskCame{1, "10.0.0.8:7", "n1"}},
       {Clock::Time(6s),
        SupervisionEvent(TasksEnded{
            {{1, {.code = 3, .first_error_line = "a", .last_error_line = "b \xff"}, 42}}})},
@@ -111,7 +111,8 @@ TEST_CASE("a job that has not begun says what it waits for, each role what its p
 
 TEST_CASE("tasks elsewhere run when all have come") {
   std::string text =
-      str_cat(kBegunLate, kStarted, R"({"at":1500000000,"came":1,"address":"n1:40"})", "\n");
+      str_cat(kBegunLate, kStarted,
+              R"({"at":1500000000,"came":1,"address":"10.0.0.8:40","machine":"n1"})", "\n");
   JobSight sight = look(text);
   CHECK(sight.stage == JobStage::pending);
   CHECK(sight.tasks[0].text == "it is being brought to its machine");

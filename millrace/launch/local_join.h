@@ -23,6 +23,7 @@ struct JoinRequest {
   // sees, or if that is a loopback address and the supervisor's is not, this machine's name; the
   // port is then that of all its addresses.
   std::string host = {};
+  std::string machine = {};  // what its manager calls the machine; empty: not known
   Clock::Duration patience = std::chrono::minutes(10);
   std::function<void(const std::string&)> progress = {};  // "map:1 waits for map:0 and 3 more"
 };

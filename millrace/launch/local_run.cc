@@ -284,7 +284,7 @@ class LocalRun {
       if (const auto* it = std::get_if<Gathering::Recorded>(&action))
         tasks_[it->task].take_record(it->line);
       if (const auto* it = std::get_if<Gathering::Came>(&action))
-        note(JournalEntry{clock_.now(), TaskCame{it->task, it->address}});
+        note(JournalEntry{clock_.now(), TaskCame{it->task, it->address, it->machine}});
       if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
     }
   }

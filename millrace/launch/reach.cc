@@ -17,6 +17,8 @@ LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::str
                                           "--job",    role.name, "--index", std::to_string(index)};
       if (reach.has_leash)
         command.insert(command.end(), {"--leash", "--grace", str_cat(job.grace.count(), "ms")});
+      if (!reach.machine_variable.empty())
+        command.insert(command.end(), {"--machine-from", reach.machine_variable});
       command.push_back("--");
       const std::vector<std::string>& own = command_of(job, role);
       command.insert(command.end(), own.begin(), own.end());

@@ -34,6 +34,9 @@ struct Reach {
   std::function<bool(std::string_view line, ExitFacts& facts)> hear = {};
   // Its exit code when it failed itself; what was heard counts for no other. Not set: for each.
   std::optional<int> own_failure = std::nullopt;
+  // In which variable a task there finds what its manager calls its machine, by which it is then
+  // known; empty: in none.
+  std::string machine_variable = {};
   // A task that is started again is on the machine that it was on, so that it can serve where the
   // others look for it.
   bool comes_back = false;

@@ -71,6 +71,8 @@ TEST_CASE("roles that ask for different machines get a component each, and reach
                                                        "map",
                                                        "--index",
                                                        "1",
+                                                       "--machine-from",
+                                                       "SLURMD_NODENAME",
                                                        "--",
                                                        "python3",
                                                        "count.py"});

@@ -76,7 +76,8 @@ Reach srun_reach(const JobSpec& job, const std::string& known_as) {
                 words.insert(words.end(), command.begin(), command.end());
                 return words;
               },
-          .hear = hear_srun};
+          .hear = hear_srun,
+          .machine_variable = "SLURMD_NODENAME"};
 }
 
 bool hear_srun(std::string_view line, ExitFacts& facts) {

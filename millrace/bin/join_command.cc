@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -43,6 +44,7 @@ Exit codes: the command's; 1 the file can't be read, or not all tasks came, 2 th
 126 the command can't be run, 127 there is no such command.)";
 
 constexpr int kMostIndex = 999'999'999;
+constexpr int kEndedByTerm = 128 + SIGTERM;
 
 struct JoinFlags {
   std::string cluster_file;
@@ -85,6 +87,7 @@ Result<JoinedTask> joined(const JoinFlags& flags) {
       .progress = [](const std::string& text) {
         std::cerr << "millrace join: " << text << std::endl;
       }};
+  if (flags.has_leash) request.leash = STDIN_FILENO;
   MR_ASSIGN(request.patience, parse_duration(flags.timeout).with("--timeout"));
   return join_job(request, Clock::real());
 }
@@ -148,6 +151,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
   const Result<TfConfig> config = prepared(flags);
+  if (config.status().code() == Code::cancelled) return kEndedByTerm;
   if (!config.ok()) return complain("join", config.status());
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
   // Python would keep its lines to itself until the end, as it writes to no terminal.

@@ -30,6 +30,7 @@ Json end_json(const TaskEnded& end) {
   if (facts.signal) json["signal"] = *facts.signal;
   put_text("start_error", facts.start_error);
   put_text("taken_away", facts.taken_away);
+  if (facts.place_is_gone) json["place_is_gone"] = true;
   if (facts.out_of_memory_kill) json["out_of_memory"] = true;
   if (facts.lost) json["lost"] = true;
   put_text("first", facts.first_error_line);
@@ -164,6 +165,7 @@ class Reader {
                     .signal = number_at<int>(end, "signal"),
                     .start_error = text_in(end, "start_error"),
                     .taken_away = text_in(end, "taken_away"),
+                    .place_is_gone = flag_at(end, "place_is_gone"),
                     .out_of_memory_kill = flag_at(end, "out_of_memory"),
                     .lost = flag_at(end, "lost"),
                     .first_error_line = text_in(end, "first"),

@@ -46,6 +46,7 @@ class Replay {
       if (const auto* came = std::get_if<TaskCame>(&entry.what)) {
         tasks_[came->task].address = came->address;
         tasks_[came->task].machine = came->machine;
+        tasks_[came->task].is_there = !came->address.empty();
       }
     }
     const bool cut_off = seen_.launcher.stage == Stage::gone && !supervision_.finished();
@@ -69,6 +70,7 @@ class Replay {
     Phase phase = Phase::waiting;
     std::string address = {};
     std::string machine = {};
+    bool is_there = false;  // of those that come: the attempt that runs has
     bool was_started = false;
   };
 
@@ -81,7 +83,10 @@ class Replay {
     if (const auto* it = std::get_if<TasksEnded>(&event))
       for (const TaskEnded& end : it->ends) tasks_[end.task].phase = Phase::ended;
     for (const SupervisionAction& action : actions)
-      if (const auto* it = std::get_if<Restart>(&action)) tasks_[it->task].phase = Phase::waiting;
+      if (const auto* it = std::get_if<Restart>(&action)) {
+        tasks_[it->task].phase = Phase::waiting;
+        tasks_[it->task].is_there = false;
+      }
   }
 
   std::string why() const {
@@ -158,7 +163,8 @@ class Replay {
       if (seen.phase == Phase::ended || stage == JobStage::ended) {
         task.stage = TaskStage::ended;
         task.text = seen.was_started ? summary.text : "never started";
-      } else if (seen.phase == Phase::running && all_have_come()) {
+      } else if (seen.phase == Phase::running && all_have_come() &&
+                 (seen.is_there || !start_.late)) {
         task.stage = TaskStage::running;
       } else {
         task.text = waiting_text(seen);
@@ -167,7 +173,7 @@ class Replay {
   }
 
   std::string waiting_text(const Task& task) const {
-    if (!task.address.empty()) return "the other tasks are not there yet";
+    if (task.is_there) return "the other tasks are not there yet";
     if (task.phase == Phase::running) return "it is being brought to its machine";
     return "its launcher has not started it yet";
   }

@@ -129,8 +129,8 @@ std::string waits_for(const TaskName& task, const StillMissing& missing) {
 // Lines of the supervisor, each waited for until the deadline.
 class Answers {
  public:
-  Answers(const Descriptor& socket, Clock::Time deadline, const Clock& clock)
-      : socket_(socket), deadline_(deadline), clock_(clock) {}
+  Answers(const Descriptor& socket, int leash, Clock::Time deadline, const Clock& clock)
+      : socket_(socket), leash_(leash), deadline_(deadline), clock_(clock) {}
 
   Result<ArrivalAnswer> next() {
     for (;;) {
@@ -145,11 +145,12 @@ class Answers {
 
  private:
   Status read_more() {
-    pollfd event{socket_.number(), POLLIN, 0};
-    if (poll(&event, 1, poll_milliseconds(deadline_, clock_.now())) == 0 &&
+    std::array<pollfd, 2> events = {pollfd{socket_.number(), POLLIN, 0}, pollfd{leash_, POLLIN, 0}};
+    if (poll(events.data(), events.size(), poll_milliseconds(deadline_, clock_.now())) == 0 &&
         clock_.now() >= deadline_)
       return error(Code::deadline_exceeded, "not all tasks of the job have come in time");
-    if (event.revents == 0) return {};
+    if (events[1].revents != 0) MR_TRY(read_leash());
+    if (events[0].revents == 0) return {};
     std::array<char, 65536> bytes;
     const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), 0);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return {};
@@ -159,7 +160,15 @@ class Answers {
     return {};
   }
 
+  Status read_leash() const {
+    char byte = 0;
+    const ssize_t size = ::read(leash_, &byte, 1);
+    if (size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN))) return {};
+    return error(Code::cancelled, "it is told to end before it has begun");
+  }
+
   const Descriptor& socket_;
+  const int leash_;
   const Clock::Time deadline_;
   const Clock& clock_;
   std::string unread_;
@@ -201,7 +210,7 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
       request.host.empty() ? own_host(socket, supervisor) : OwnHost{request.host, request.host};
   MR_ASSIGN(HeldPort port, HeldPort::bind(host.listen, 0));
   std::string address = HostPort{host.name, port.port()}.to_string();
-  Answers answers(socket, deadline, clock);
+  Answers answers(socket, request.leash, deadline, clock);
   for (bool is_told = false;; is_told = true) {
     MR_TRY(
         send_line(socket, to_line(Arrival{request.token, request.task, address, request.machine})));

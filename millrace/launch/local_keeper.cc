@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <optional>
 
+#include "millrace/base/clock.h"
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/plan.h"
 
@@ -85,11 +87,12 @@ class Keeper {
       : control_(duty.control),
         reports_(duty.reports),
         task_(task),
+        left_alone_(duty.left_alone),
         child_signals_(child_signals) {}
 
   void run() {
     while (reap() == Left::some) {
-      if (killing_) kill_children();
+      if (kill_from_ && Clock::real().now() >= *kill_from_) kill_children();
       wait();
     }
   }
@@ -110,7 +113,7 @@ class Keeper {
 
   void report_end(int status, const rusage& usage) {
     task_ = 0;
-    killing_ = true;
+    begin_killing();
     send_report(reports_, {KeeperReport::Kind::ended, KeeperReport::Stage::program, status, 0,
                            int64_t{usage.ru_maxrss} * 1024});
   }
@@ -118,7 +121,7 @@ class Keeper {
   void wait() {
     std::array<pollfd, 2> events = {pollfd{child_signals_, POLLIN, 0}, pollfd{control_, POLLIN, 0}};
     // While it kills, it looks again now and then: a process may become a child without a signal.
-    poll(events.data(), events.size(), killing_ ? kKeeperSweepMilliseconds : -1);
+    poll(events.data(), events.size(), kill_from_ ? kKeeperSweepMilliseconds : -1);
     signalfd_siginfo ignored;
     if (events[0].revents != 0) [[maybe_unused]]
       ssize_t size = read(child_signals_, &ignored, sizeof ignored);
@@ -133,16 +136,21 @@ class Keeper {
       if (task_ != 0) kill(-task_, SIGTERM);
       return;
     }
-    killing_ = true;
-    if (task_ != 0) kill(-task_, SIGKILL);
+    begin_killing();
+    if (task_ != 0) kill(left_alone_ > left_alone_.zero() ? task_ : -task_, SIGKILL);
     if (size <= 0) control_ = -1;  // poll() passes over it
+  }
+
+  void begin_killing() {
+    if (!kill_from_) kill_from_ = Clock::real().now() + left_alone_;
   }
 
   int control_;
   const int reports_;
   pid_t task_;  // 0 once it has ended
+  const std::chrono::milliseconds left_alone_;
   const int child_signals_;
-  bool killing_ = false;
+  std::optional<Clock::Time> kill_from_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -132,6 +133,7 @@ class LocalRun {
   LocalRun(const JobSpec& job, const LocalRunOptions& options, LaunchPlan plan,
            std::vector<HeldPort> ports, std::optional<LocalGathering> gathering)
       : job_(job),
+        reach_(options.reach),
         plan_(std::move(plan)),
         clock_(options.clock),
         gathering_(std::move(gathering)),
@@ -216,11 +218,27 @@ class LocalRun {
   }
 
   void start_task(size_t index) {
-    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1);
-    const Status started =
-        tasks_[index].start({.directory = job_.directory, .ports = job_.ports, .files = files_});
+    const Status started = begin_process(index);
     if (started.ok()) return tell(TaskStarted{index});
     tell(TasksEnded{{{index, {.start_error = started.message()}}}});
+  }
+
+  Status begin_process(size_t index) {
+    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1);
+    stay_on_machine(index);
+    return tasks_[index].start({.directory = job_.directory,
+                                .ports = job_.ports,
+                                .files = files_,
+                                .left_alone = reach_ ? reach_->cleans_up_within : milliseconds(0)});
+  }
+
+  // Since all were there, the others look for it where it was.
+  void stay_on_machine(size_t index) {
+    const auto machine = machines_.find(index);
+    if (!gathering_ || !gathering_->complete() || machine == machines_.end()) return;
+    if (!reach_->back_at || !staying_.insert(index).second) return;
+    std::vector<std::string>& command = plan_.tasks[index].argv;
+    command = reach_->back_at(std::move(command), machine->second);
   }
 
   // Those whose pause is over, as soon as nothing is left of what they were.
@@ -254,6 +272,7 @@ class LocalRun {
     read_gathering();
     read_outputs();
     read_ends();
+    tell_of_missing();
     heed_signals();
     heed_wishes();
     start_again();
@@ -283,10 +302,14 @@ class LocalRun {
     for (const Gathering::Action& action : gathering_->turn(clock_.now())) {
       if (const auto* it = std::get_if<Gathering::Recorded>(&action))
         tasks_[it->task].take_record(it->line);
-      if (const auto* it = std::get_if<Gathering::Came>(&action))
-        note(JournalEntry{clock_.now(), TaskCame{it->task, it->address, it->machine}});
+      if (const auto* it = std::get_if<Gathering::Came>(&action)) came(*it);
       if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
     }
+  }
+
+  void came(const Gathering::Came& task) {
+    note(JournalEntry{clock_.now(), TaskCame{task.task, task.address, task.machine}});
+    if (!task.machine.empty()) machines_[task.task] = task.machine;
   }
 
   void read_outputs() {
@@ -294,6 +317,13 @@ class LocalRun {
       tasks_[i].read();
       if (auto others = tasks_[i].take_waits()) tell(TaskWaits{i, std::move(*others)});
     }
+  }
+
+  // Those that are there already wait for them, which may be in vain.
+  void tell_of_missing() {
+    if (!gathering_ || gathering_->complete() || supervision_.num_ended() == 0) return;
+    const std::vector<std::string> others = gathering_->missing(tasks_.size()).tasks;
+    for (size_t i = 0; i < tasks_.size(); ++i) tell(TaskWaits{i, others});
   }
 
   void read_ends() {
@@ -458,6 +488,7 @@ class LocalRun {
   bool has_open_pipes() const { return std::ranges::any_of(tasks_, &TaskAttempts::has_open_pipes); }
 
   const JobSpec& job_;
+  const Reach* const reach_;  // null: the tasks run here
   LaunchPlan plan_;
   const Clock& clock_;
   std::optional<LocalGathering> gathering_;
@@ -467,6 +498,8 @@ class LocalRun {
   Console console_;
   SeededRandom random_;
   Supervision supervision_;
+  std::map<size_t, std::string> machines_;  // of tasks elsewhere: what theirs is called
+  std::set<size_t> staying_;                // whose commands name their machine
   std::optional<LocalJournal> journal_;
   std::optional<LocalScaling> scaling_;  // of a job that may be scaled
   std::vector<TaskAttempts> tasks_;

@@ -6,6 +6,7 @@
 // `ssh` to a machine.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,9 +41,17 @@ struct Reach {
   // A task that is started again is on the machine that it was on, so that it can serve where the
   // others look for it.
   bool comes_back = false;
+  // The whole command that brings it there, made of the one of its first attempt and of what its
+  // machine is called. Not set: that one does.
+  std::function<std::vector<std::string>(std::vector<std::string> first,
+                                         const std::string& machine)>
+      back_at = {};
   // The task's end is told to it by the end of its input, since no signal goes that far; the input
   // begins with the token, which is not to be seen in any list of processes.
   bool has_leash = false;
+  // What reaches out and is killed has a process beside it that ends what it started elsewhere: so
+  // long that one is left alone. Zero: there is none.
+  std::chrono::milliseconds cleans_up_within{0};
 };
 
 // Who gets what when addresses are late: the tasks of plan_launch() without addresses, environment

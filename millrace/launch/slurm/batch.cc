@@ -46,7 +46,6 @@ void append_component(std::string& text, const JobSpec& job, const RoleSpec& rol
 
 Status check_for_slurm(const JobSpec& job) {
   MR_TRY(check(job));
-  MR_TRY(check_never_restarts(job, "on Slurm"));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   const bool has_image =
       !job.image.empty() ||

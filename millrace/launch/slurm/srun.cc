@@ -12,6 +12,9 @@
 namespace millrace {
 namespace {
 
+// Of srun's second process, which has Slurm end the step when the first was killed.
+constexpr std::chrono::seconds kOwnCleanUp{5};
+
 int64_t whole_cores(const Resources& wanted) {
   return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
 }
@@ -44,6 +47,11 @@ std::string known_config(const JobSpec& job, const Journal& journal, const std::
   return to_json(config, JsonLayout::one_line);
 }
 
+std::vector<std::string> srun_back_at(std::vector<std::string> first, const std::string& machine) {
+  first.insert(first.begin() + 1, str_cat("--nodelist=", machine));
+  return first;
+}
+
 std::string_view word_after(std::string_view line, std::string_view mark) {
   const size_t begin = line.find(mark) + mark.size();
   return line.substr(begin, line.find_first_of(" ,:", begin) - begin);
@@ -65,7 +73,7 @@ Reach srun_reach(const JobSpec& job, const std::string& known_as) {
               [&job](const RoleSpec& role, size_t, const std::vector<std::string>& command) {
                 std::vector<std::string> words = {"srun", "--nodes=1", "--ntasks=1", "--exact",
                                                   // The lines are to be seen when they are written.
-                                                  "--unbuffered", "--input=none",
+                                                  "--unbuffered",
                                                   str_cat("--job-name=", role.name)};
                 if (!asks_the_same(job)) {
                   const auto group = std::ranges::find(job.roles, role.name, &RoleSpec::name);
@@ -77,7 +85,12 @@ Reach srun_reach(const JobSpec& job, const std::string& known_as) {
                 return words;
               },
           .hear = hear_srun,
-          .machine_variable = "SLURMD_NODENAME"};
+          .machine_variable = "SLURMD_NODENAME",
+          .comes_back = true,
+          .back_at = srun_back_at,
+          // To SIGTERM srun answers by killing the step at once.
+          .has_leash = true,
+          .cleans_up_within = kOwnCleanUp};
 }
 
 bool hear_srun(std::string_view line, ExitFacts& facts) {
@@ -92,6 +105,7 @@ bool hear_srun(std::string_view line, ExitFacts& facts) {
     facts.out_of_memory_kill = true;
     facts.taken_away.clear();
   }
+  if (has("Node failure on ") || has("DUE TO NODE FAILURE")) facts.place_is_gone = true;
   if (has("Node failure on "))
     take_away(str_cat("its machine ", word_after(line, "Node failure on "), " is lost"));
   if (has("DUE TO NODE FAILURE")) take_away("its machine is lost");

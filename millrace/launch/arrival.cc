@@ -78,6 +78,7 @@ std::string to_line(const ArrivalAnswer& answer) {
     return line_of({{"refused", refused->why}});
   if (const auto* there = std::get_if<BeThere>(&answer))
     return line_of({{"be_at", there->address}});
+  if (std::holds_alternative<HoldPlace>(answer)) return line_of({{"hold", true}});
   const auto& gathered = std::get<AllThere>(answer);
   TfConfig config;
   config.cluster = gathered.cluster;
@@ -118,6 +119,7 @@ Result<ArrivalAnswer> parse_arrival_answer(std::string_view line) {
     MR_TRY(HostPort::parse(address).status());
     return ArrivalAnswer(BeThere{std::move(address)});
   }
+  if (json.contains("hold")) return ArrivalAnswer(HoldPlace{});
   if (json.contains("waiting_for")) {
     MR_ASSIGN(StillMissing missing, missing_of(json));
     return ArrivalAnswer(std::move(missing));

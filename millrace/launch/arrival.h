@@ -7,6 +7,9 @@
 //              {"cluster": {"map": ["10.0.0.7:40001", …]}, "environment": {"A": "b"}}
 //   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
 //   or         {"be_at": "10.0.0.8:40123"}       it has served there before; it says all again then
+//   or         {"hold": true}                    all are there, and it is not wanted yet: it holds
+//   its
+//                                                port until it is told the cluster, or to end
 //
 // After the cluster, the same connection carries the task's record (cluster/task_record.h), in the
 // one direction that is left. Pure: values, and functions between them and text.
@@ -48,7 +51,9 @@ struct NotWanted {
 struct BeThere {
   std::string address = {};
 };
-using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted, BeThere>;
+// Its role is to have fewer tasks, for now.
+struct HoldPlace {};
+using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted, BeThere, HoldPlace>;
 
 // With their ends.
 std::string to_line(const Arrival& arrival);

@@ -30,10 +30,10 @@ std::vector<Gathering::Action> refuse(Gathering::Connection who, std::string why
 
 Gathering::Gathering(const JobSpec& job, std::string token) : job_(job), token_(std::move(token)) {
   for (size_t role = 0; role < job_.roles.size(); ++role) {
-    for (int index = 0; index < job_.roles[role].count; ++index) {
+    for (int index = 0; index < most_of(job_.roles[role]); ++index) {
       const TaskName task{job_.roles[role].name, 0, index};
       by_name_[short_name(task)] = places_.size();
-      places_.push_back({.task = task, .role = role});
+      places_.push_back({.task = task, .role = role, .is_absent = index >= job_.roles[role].count});
     }
   }
 }
@@ -71,10 +71,10 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   return actions;
 }
 
-std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt) {
+std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt, ForNow for_now) {
   Place& place = places_[task];
   place.attempt = attempt;
-  if (attempt == 1) return {};
+  place.is_absent = for_now == ForNow::holds;
   place.may_come_again = started_;
   if (place.connection < 0) return {};
   // Of a machine that was lost, say: nothing that comes over it is of the next attempt.
@@ -91,10 +91,7 @@ std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arri
   place.connection = from;
   place.may_come_again = false;
   by_connection_[from] = task;
-  AllThere all = all_there(place);
-  all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
-  return {Came{task, place.address, arrival.machine},
-          Tell{from, to_line(ArrivalAnswer(std::move(all)))}};
+  return {Came{task, place.address, arrival.machine}, told(place)};
 }
 
 AllThere Gathering::all_there(const Place& place) const {
@@ -106,6 +103,22 @@ AllThere Gathering::all_there(const Place& place) const {
   return all;
 }
 
+std::vector<Gathering::Action> Gathering::wanted(size_t task) {
+  Place& place = places_[task];
+  place.is_absent = false;
+  // Who has not come yet is told then.
+  if (!started_ || place.connection < 0) return {};
+  return {told(place)};
+}
+
+Gathering::Action Gathering::told(const Place& place) const {
+  if (place.is_absent) return Tell{place.connection, to_line(ArrivalAnswer(HoldPlace{}))};
+  AllThere all = all_there(place);
+  if (place.attempt > 1)
+    all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
+  return Tell{place.connection, to_line(ArrivalAnswer(std::move(all)))};
+}
+
 std::vector<Gathering::Action> Gathering::start_all() {
   started_ = true;
   std::vector<Action> actions;
@@ -115,13 +128,8 @@ std::vector<Gathering::Action> Gathering::start_all() {
   for (const Place& place : places_) {
     if (role != place.role) line = to_line(ArrivalAnswer(all_there(place)));
     role = place.role;
-    if (place.attempt == 1) {
-      actions.push_back(Tell{place.connection, line});
-      continue;
-    }
-    AllThere all = all_there(place);
-    all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
-    actions.push_back(Tell{place.connection, to_line(ArrivalAnswer(std::move(all)))});
+    const bool is_of_the_role = place.attempt == 1 && !place.is_absent;
+    actions.push_back(is_of_the_role ? Tell{place.connection, line} : told(place));
   }
   actions.push_back(Note{str_cat("all ", places_.size(), " tasks are there")});
   return actions;

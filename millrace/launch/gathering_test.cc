@@ -147,6 +147,49 @@ TEST_CASE("what is left of a life before all are there does not stand in the way
   CHECK(shown(gathering.said(2, arrival({"map", 0, 0}, "a:5"))).front() == "came 0 a:5");
 }
 
+TEST_CASE("tasks that there may be later come with the others, and hold their places") {
+  using enum Gathering::ForNow;
+  Gathering gathering({.roles = {{.name = "map", .count = 1, .most = 2}}, .command = {"count"}},
+                      "t");
+  (void)gathering.begins(1, 1, holds);
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  CHECK(!gathering.complete());
+  const std::string cluster = R"({"cluster":{"map":["a:1","b:2"]},"environment":)";
+  CHECK(shown(gathering.said(2, arrival({"map", 0, 1}, "b:2"))) ==
+        Lines{"came 1 b:2", "tell 1 " + cluster + "{}}", R"(tell 2 {"hold":true})",
+              "note all 2 tasks are there"});
+  CHECK(shown(gathering.wanted(1)) == Lines{"tell 2 " + cluster + "{}}"});
+  CHECK(shown(gathering.said(2, "{}")) == Lines{"record 1 {}"});
+
+  // It was taken away: its place is held for the next attempt, at the same address.
+  (void)gathering.left(2);
+  CHECK(gathering.begins(1, 2, holds).empty());
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 1}, "b:9"))).back() ==
+        R"(tell 3 {"be_at":"b:2"})");
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 1}, "b:2"))).back() ==
+        R"(tell 3 {"hold":true})");
+  CHECK(shown(gathering.wanted(1)) == Lines{"tell 3 " + cluster + R"({"MILLRACE_ATTEMPT":"2"}})"});
+  (void)gathering.left(3);
+  // Who is wanted before it has come is told when it has.
+  CHECK(gathering.begins(1, 3, holds).empty());
+  CHECK(gathering.wanted(1).empty());
+  CHECK(shown(gathering.said(4, arrival({"map", 0, 1}, "b:2"))).back() ==
+        "tell 4 " + cluster + R"({"MILLRACE_ATTEMPT":"3"}})");
+}
+
+TEST_CASE("who held a place and is lost may be followed by another, in the same attempt") {
+  using enum Gathering::ForNow;
+  Gathering gathering({.roles = {{.name = "map", .count = 1, .most = 2}}, .command = {"count"}},
+                      "t");
+  (void)gathering.begins(1, 1, holds);
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  (void)gathering.said(2, arrival({"map", 0, 1}, "b:2"));
+  (void)gathering.left(2);
+  CHECK(gathering.begins(1, 1).empty());
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 1}, "b:2"))).back() ==
+        R"(tell 3 {"cluster":{"map":["a:1","b:2"]},"environment":{}})");
+}
+
 TEST_CASE("answers read as what was told") {
   AllThere all{.environment = {{"A", "b"}}};
   REQUIRE(all.cluster.add_job("map", {"a:1", "b:2"}).ok());
@@ -158,6 +201,8 @@ TEST_CASE("answers read as what was told") {
   CHECK(std::get<StillMissing>(missing).more == 2);
   const auto there = parse_arrival_answer(to_line(ArrivalAnswer(BeThere{"a:1"}))).value();
   CHECK(std::get<BeThere>(there).address == "a:1");
+  const auto hold = parse_arrival_answer(to_line(ArrivalAnswer(HoldPlace{}))).value();
+  CHECK(std::holds_alternative<HoldPlace>(hold));
   for (const char* none :
        {"", "[]", "{}", R"({"waiting_for": 1})", R"({"cluster": 1})", R"({"refused": 1})",
         R"({"be_at": "nowhere"})", R"({"cluster": {"map": ["a:1"]}, "environment": {"A": 1}})"})

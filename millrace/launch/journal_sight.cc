@@ -109,7 +109,7 @@ class Replay {
   }
 
   bool all_have_come() const {
-    // Those that come late are not scaled.
+    // Those that are absent come as well, where tasks come.
     return !start_.late || std::ranges::none_of(tasks_, [](const Task& task) {
       return task.address.empty() && task.phase != Phase::ended;
     });

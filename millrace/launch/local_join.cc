@@ -132,6 +132,9 @@ class Answers {
   Answers(const Descriptor& socket, int leash, Clock::Time deadline, const Clock& clock)
       : socket_(socket), leash_(leash), deadline_(deadline), clock_(clock) {}
 
+  // From now on for as long as it takes.
+  void wait_for_ever() { deadline_ = Clock::Time::max(); }
+
   Result<ArrivalAnswer> next() {
     for (;;) {
       if (const size_t end = unread_.find('\n'); end != std::string::npos) {
@@ -169,7 +172,7 @@ class Answers {
 
   const Descriptor& socket_;
   const int leash_;
-  const Clock::Time deadline_;
+  Clock::Time deadline_;
   const Clock& clock_;
   std::string unread_;
 };
@@ -185,7 +188,12 @@ Result<std::variant<AllThere, BeThere>> wait_for_all(Answers& answers, const Joi
     if (const auto* refused = std::get_if<NotWanted>(&*answer))
       return error(Code::failed_precondition, short_name(request.task),
                    " may not join: ", refused->why);
-    last = waits_for(request.task, std::get<StillMissing>(*answer));
+    if (const auto* missing = std::get_if<StillMissing>(&*answer)) {
+      last = waits_for(request.task, *missing);
+    } else {
+      last = str_cat(short_name(request.task), " holds its place until its role has more tasks");
+      answers.wait_for_ever();
+    }
     if (request.progress) request.progress(last);
   }
 }

@@ -42,6 +42,7 @@ using std::chrono::seconds;
 
 constexpr Clock::Duration kProgressOnTerminal = seconds(1);
 constexpr Clock::Duration kProgressElsewhere = seconds(10);
+constexpr Clock::Duration kLookForWishes = seconds(1);
 constexpr int kSweeps = 100;
 constexpr int kSweepMilliseconds = 20;
 constexpr Clock::Duration kSweep = milliseconds(kSweepMilliseconds);
@@ -118,7 +119,7 @@ Status make_directories(std::string_view what, const std::string& path) {
 
 // Wishes come by the job's folder, and addresses have to be known before all are there.
 bool can_scale(const LocalRunOptions& options) {
-  return !options.folder.empty() && options.reach == nullptr;
+  return !options.folder.empty() && (options.reach == nullptr || options.reach->holds_places);
 }
 
 // Who comes back on another machine has another address than the others know.
@@ -211,25 +212,73 @@ class LocalRun {
     // Five descriptors per task.
     files_ = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
-      if (!supervision_.is_absent(i)) start_task(i);
+      if (!supervision_.is_absent(i)) {
+        start_task(i);
+      } else if (gathering_) {
+        hold_place(i);
+      }
       heed_signals();
     }
     write_journal();
   }
 
   void start_task(size_t index) {
-    const Status started = begin_process(index);
+    const Status started = begin_process(index, Gathering::ForNow::runs);
     if (started.ok()) return tell(TaskStarted{index});
     tell(TasksEnded{{{index, {.start_error = started.message()}}}});
   }
 
-  Status begin_process(size_t index) {
-    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1);
+  Status begin_process(size_t index, Gathering::ForNow for_now) {
+    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1, for_now);
     stay_on_machine(index);
     return tasks_[index].start({.directory = job_.directory,
                                 .ports = job_.ports,
                                 .files = files_,
                                 .left_alone = reach_ ? reach_->cleans_up_within : milliseconds(0)});
+  }
+
+  // --- places of absent tasks that run elsewhere (docs/design/scaling.md) ---
+
+  // Of one that is absent: the process of its next attempt, which comes, and waits to be wanted.
+  void hold_place(size_t index) {
+    held_.insert(index);
+    const Status started = begin_process(index, Gathering::ForNow::holds);
+    if (!started.ok()) lose_place(index, {.start_error = started.message()});
+  }
+
+  // Again of those that have gone; nobody's at the end.
+  void hold_places() {
+    if (!gathering_ || !scaling_) return;
+    if (supervision_.stopping()) return leave_places();
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const bool is_free = supervision_.is_absent(i) && !held_.contains(i) && !unheld_.contains(i);
+      if (is_free && tasks_[i].is_gone() && !lost_.contains(i)) hold_place(i);
+    }
+  }
+
+  void leave_places() {
+    for (size_t task : std::exchange(held_, {})) tasks_[task].terminate();
+  }
+
+  // The task whose place was held is wanted: its attempt begins.
+  void use_place(size_t index) {
+    held_.erase(index);
+    tasks_[index].give_up_restart();
+    gathering_->wanted(index);
+    tell(TaskStarted{index});
+  }
+
+  // Before all were there, nobody can begin without it.
+  void lose_place(size_t index, const ExitFacts& facts) {
+    held_.erase(index);
+    const std::string why = classify(facts, SentSignal::none).text;
+    if (!gathering_->complete()) {
+      tell(TaskStarted{index});
+      return tell(TasksEnded{{{index, {.start_error = "its place can't be held: " + why}}}});
+    }
+    unheld_.insert(index);
+    tasks_[index].forget_attempt();
+    console_.note(str_cat(plan_.tasks[index].name, ": its place is no longer held: ", why));
   }
 
   // Since all were there, the others look for it where it was.
@@ -250,7 +299,10 @@ class LocalRun {
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
       const std::optional<Clock::Time> asked = tasks_[i].restart_asked();
       if (!asked) continue;
-      if (tasks_[i].is_gone() && !lost_.contains(i)) {
+      if (held_.contains(i)) {
+        use_place(i);
+      } else if (tasks_[i].is_gone() && !lost_.contains(i)) {
+        unheld_.erase(i);
         start_task(i);
       } else if (clock_.now() - *asked > kPatience) {
         tasks_[i].give_up_restart();
@@ -276,6 +328,7 @@ class LocalRun {
     heed_signals();
     heed_wishes();
     start_again();
+    hold_places();
     if (console_.is_deserted() && !supervision_.stopping())
       tell(Interrupted{"its output, which nobody reads any more"});
     tell(TimePassed{});
@@ -288,6 +341,8 @@ class LocalRun {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
     if (gathering_) gathering_->add_descriptors(events_);
     if (scaling_) scaling_->add_descriptors(events_);
+    // Of what other machines write to files there is no word.
+    if (scaling_ && gathering_) until = std::min(until, clock_.now() + kLookForWishes);
     for (const TaskAttempts& task : tasks_) {
       task.add_descriptors(events_);
       // No descriptor tells that a process is gone.
@@ -310,6 +365,8 @@ class LocalRun {
   void came(const Gathering::Came& task) {
     note(JournalEntry{clock_.now(), TaskCame{task.task, task.address, task.machine}});
     if (!task.machine.empty()) machines_[task.task] = task.machine;
+    plan_.tasks[task.task].address = task.address;
+    if (scaling_) write_roster();
   }
 
   void read_outputs() {
@@ -333,6 +390,10 @@ class LocalRun {
       if (!end) continue;
       read_gathering();
       if (end->lost) lost_.insert(i);
+      if (held_.contains(i)) {
+        lose_place(i, facts_of(*end, tasks_[i]));
+        continue;
+      }
       ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
     }
     if (!ended.ends.empty()) tell(ended);
@@ -391,6 +452,10 @@ class LocalRun {
     return scaling_->keep_roster(std::move(absent));
   }
 
+  void write_roster() {
+    if (const Status kept = keep_roster(); !kept.ok()) console_.note(kept.message());
+  }
+
   void note(const JournalEntry& entry) {
     if (journal_) journal_->add(entry);
   }
@@ -410,9 +475,7 @@ class LocalRun {
     const std::vector<SupervisionAction> actions = supervision_.on(event, now);
     if (!actions.empty() || !is_idle(event)) note({now, event});
     // Before anybody starts who is on it.
-    if (scaling_) {
-      if (const Status kept = keep_roster(); !kept.ok()) console_.note(kept.message());
-    }
+    if (scaling_) write_roster();
     for (const SupervisionAction& action : actions) {
       if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].terminate();
       if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].kill();
@@ -500,6 +563,8 @@ class LocalRun {
   Supervision supervision_;
   std::map<size_t, std::string> machines_;  // of tasks elsewhere: what theirs is called
   std::set<size_t> staying_;                // whose commands name their machine
+  std::set<size_t> held_;                   // absent, and their places are held
+  std::set<size_t> unheld_;                 // absent, and who held their places is gone
   std::optional<LocalJournal> journal_;
   std::optional<LocalScaling> scaling_;  // of a job that may be scaled
   std::vector<TaskAttempts> tasks_;
@@ -526,8 +591,11 @@ Result<Prepared> prepare_here(const JobSpec& job) {
 Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& options) {
   MR_TRY(check_restarts(job, *options.reach));
   const Reach& reach = *options.reach;
+  JobSpec told = job;
+  if (std::ranges::any_of(job.roles, scales))
+    told.environment.emplace_back(kRosterVariable, roster_in(options.folder));
   MR_ASSIGN(LocalGathering gathering,
-            LocalGathering::listen(job, reach.listen_host, options.token));
+            LocalGathering::listen(told, reach.listen_host, options.token));
   const std::string supervisor = HostPort{reach.known_as, gathering.port()}.to_string();
   LaunchPlan plan = plan_elsewhere(job, reach, supervisor, options.token);
   return Prepared{std::move(plan), {}, std::move(gathering)};

@@ -12,7 +12,7 @@ LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::str
   const std::vector<std::string> deciding = deciding_roles(job);
   for (const RoleSpec& role : job.roles) {
     const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
-    for (int index = 0; index < role.count; ++index) {
+    for (int index = 0; index < most_of(role); ++index) {
       std::vector<std::string> command = {"millrace", "join",    "--at",    supervisor,
                                           "--job",    role.name, "--index", std::to_string(index)};
       if (reach.has_leash)

@@ -41,8 +41,11 @@ struct Reach {
   // A task that is started again is on the machine that it was on, so that it can serve where the
   // others look for it.
   bool comes_back = false;
-  // The whole command that brings it there, made of the one of its first attempt and of what its
-  // machine is called. Not set: that one does.
+  // Room for all tasks that the job may have is held from the start, so that those that are absent
+  // can come then, and hold their places.
+  bool holds_places = false;
+  // The whole command that brings a task that comes back there, made of the one of its first
+  // attempt and of what its machine is called. Not set: that one does.
   std::function<std::vector<std::string>(std::vector<std::string> first,
                                          const std::string& machine)>
       back_at = {};

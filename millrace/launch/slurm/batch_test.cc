@@ -84,6 +84,25 @@ TEST_CASE("roles that ask for different machines get a component each, and reach
   CHECK(plan.tasks[2].decides);
 }
 
+TEST_CASE("room is asked for all tasks that a role may have, and what that costs is said") {
+  JobSpec job = counting_words();
+  job.roles[1].most = 5;
+  job.roles[1].resources.cpus = 2;
+  job.roles[0].resources.cpus = 2;
+  std::string script = slurm_batch_script(job).value();
+  CHECK(script.find("\n# map begins with 2 of 5 tasks. All are asked for here: 6 cores and their "
+                    "memory are held idle until `millrace scale` uses them.\n") !=
+        std::string::npos);
+  CHECK(script.find("#SBATCH --ntasks=6\n") != std::string::npos);
+  CHECK(plan_elsewhere(job, srun_reach(job, "n1"), "n1:7000", "t").tasks.size() == 6);
+  job.roles[1].resources.gpus = 1;
+  script = slurm_batch_script(job).value();
+  CHECK(script.find("6 cores, 3 GPUs and their memory") != std::string::npos);
+  CHECK(script.find("#SBATCH --ntasks=1\n") != std::string::npos);
+  CHECK(script.find("#SBATCH --ntasks=5\n") != std::string::npos);
+  CHECK(slurm_batch_script(counting_words()).value().find("\n# ") == std::string::npos);
+}
+
 TEST_CASE("a task that is started again is a step on the machine that it was on") {
   JobSpec job = counting_words();
   job.roles[1].restart.when = RestartPolicy::When::on_failure;

@@ -15,10 +15,6 @@ namespace {
 // Of srun's second process, which has Slurm end the step when the first was killed.
 constexpr std::chrono::seconds kOwnCleanUp{5};
 
-int64_t whole_cores(const Resources& wanted) {
-  return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
-}
-
 // "slurmstepd: ", and on machines with several of them "slurmstepd-n1: "
 bool is_of_stepd(std::string_view line) {
   constexpr std::string_view kStepd = "slurmstepd";
@@ -29,7 +25,7 @@ bool is_of_stepd(std::string_view line) {
 
 // TF_CONFIG of a task, once each of them has told where it is; else "".
 std::string known_config(const JobSpec& job, const Journal& journal, const std::string& task) {
-  std::vector<std::string> addresses(count_tasks(job));
+  std::vector<std::string> addresses(count_planned(job));
   for (const JournalEntry& entry : journal.entries) {
     const auto* came = std::get_if<TaskCame>(&entry.what);
     if (came != nullptr && came->task < addresses.size()) addresses[came->task] = came->address;
@@ -37,7 +33,7 @@ std::string known_config(const JobSpec& job, const Journal& journal, const std::
   TfConfig config;
   size_t next = 0;
   for (const RoleSpec& role : job.roles) {
-    for (int index = 0; index < role.count; ++index, ++next) {
+    for (int index = 0; index < most_of(role); ++index, ++next) {
       if (!config.cluster.add_task(role.name, index, addresses[next]).ok()) return "";
       if (str_cat(role.name, ":", index) != task) continue;
       config.task_type = role.name;
@@ -58,6 +54,10 @@ std::string_view word_after(std::string_view line, std::string_view mark) {
 }
 
 }  // namespace
+
+int64_t whole_cores(const Resources& wanted) {
+  return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
+}
 
 bool asks_the_same(const JobSpec& job) {
   return std::ranges::all_of(job.roles, [&](const RoleSpec& role) {
@@ -87,6 +87,7 @@ Reach srun_reach(const JobSpec& job, const std::string& known_as) {
           .hear = hear_srun,
           .machine_variable = "SLURMD_NODENAME",
           .comes_back = true,
+          .holds_places = true,
           .back_at = srun_back_at,
           // To SIGTERM srun answers by killing the step at once.
           .has_leash = true,

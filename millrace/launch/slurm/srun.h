@@ -1,6 +1,7 @@
 // Within an allocation of Slurm: how a task's process comes onto one of its machines. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ bool hear_srun(std::string_view line, ExitFacts& facts);
 // All roles ask for the same machines, so that one allocation serves them all; otherwise there is a
 // component of a heterogeneous one for each.
 bool asks_the_same(const JobSpec& job);
+
+// How many of them a task takes.
+int64_t whole_cores(const Resources& wanted);
 
 // What a task takes of its machine, in the words of srun and sbatch: "--cpus-per-task=2",
 // "--mem-per-cpu=512M" ... Whole cores and mebibytes, rounded up.

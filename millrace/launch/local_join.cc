@@ -22,6 +22,8 @@ namespace millrace {
 namespace {
 
 constexpr size_t kLongestAnswer = 16 << 20;
+constexpr Clock::Duration kMostOfLastLife = std::chrono::seconds(5);
+constexpr int kBetweenBinds = 100;   // milliseconds
 constexpr int kLongestPause = 2000;  // milliseconds, between two tries to connect
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -199,13 +201,21 @@ Result<std::variant<AllThere, BeThere>> wait_for_all(Answers& answers, const Joi
 }
 
 // The port that the task has served at before, for its next life.
-Result<HeldPort> port_again(const TaskName& task, const OwnHost& host, const std::string& known) {
+Result<HeldPort> port_again(const TaskName& task, const OwnHost& host, const std::string& known,
+                            Clock::Time deadline, const Clock& clock) {
   MR_ASSIGN(const HostPort there, HostPort::parse(known));
   if (there.host != host.name)
     return failed_precondition(short_name(task), " is to come back to ", known,
                                ", where the others look for it, and this is ", host.name);
-  return HeldPort::bind(host.listen, there.port)
-      .with(str_cat(short_name(task), " is to come back to ", known));
+  // What is left of the life before may just be ending.
+  const Clock::Time until = std::min(deadline, clock.now() + kMostOfLastLife);
+  for (;;) {
+    Result<HeldPort> port = HeldPort::bind(host.listen, there.port);
+    const bool is_taken = !port.ok() && port.status().code() == Code::already_exists;
+    if (!is_taken || clock.now() >= until)
+      return std::move(port).with(str_cat(short_name(task), " is to come back to ", known));
+    poll(nullptr, 0, kBetweenBinds);
+  }
 }
 
 }  // namespace
@@ -227,7 +237,7 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
       return JoinedTask{std::move(*all), address, std::move(port), std::move(socket)};
     const std::string known = std::get<BeThere>(answer).address;
     if (is_told) return unavailable("the job's supervisor talks nonsense");
-    MR_ASSIGN(port, port_again(request.task, host, known));
+    MR_ASSIGN(port, port_again(request.task, host, known, deadline, clock));
     address = known;
   }
 }

@@ -214,3 +214,70 @@ def test_who_waits_for_a_task_that_could_not_come_is_told_so(elsewhere, millrace
     )
     assert done.returncode == 1, done.stdout
     assert "waits for ps:0, which has ended (could not start: Unable to create" in done.stdout
+
+
+def test_absent_tasks_hold_their_places_and_come_when_they_are_wanted(millrace, tmp_path):
+    (tmp_path / "srun").write_text(NAMED)
+    (tmp_path / "squeue").write_text("#!/bin/sh\nexit 1\n")
+    for name in ("srun", "squeue"):
+        (tmp_path / name).chmod(0o755)
+    folder = tmp_path / "kept"
+    script = (
+        'echo "{task_index} attempt $MILLRACE_ATTEMPT at $MILLRACE_LISTEN_ADDRESS of {map_hosts}" >> lives; '
+        "until [ -e end ]; do sleep 0.05; done"
+    )
+    (tmp_path / "job.yaml").write_text(
+        f"command: {json.dumps(['sh', '-c', script])}\n"
+        "roles: {map: {count: 1, max: 3}}\ngrace: 1s\n"
+    )
+    launcher = subprocess.Popen(
+        [millrace, "run", "--on", "srun", "--host", "127.0.0.1", "--folder", folder, "job.yaml"],
+        env={**os.environ, "SLURM_JOB_ID": "1", "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+    def lives(count):
+        deadline = time.monotonic() + PATIENCE
+        while (
+            not (tmp_path / "lives").exists()
+            or len(lines := (tmp_path / "lives").read_text().splitlines()) < count
+        ):
+            assert time.monotonic() < deadline and launcher.poll() is None
+            time.sleep(0.05)
+        assert len(lines) == count
+        return lines
+
+    def wish(number, count):
+        with open(folder / "wishes", "a") as wishes:
+            wishes.write(json.dumps({"wish": number, "by": "a test", "counts": {"map": count}}))
+            wishes.write("\n")
+
+    def ended(count):
+        deadline = time.monotonic() + PATIENCE
+        while (folder / "journal").read_text().count('"ended":') < count:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    try:
+        first = lives(1)
+        wish("1", 3)
+        lives(3)
+        wish("2", 2)
+        ended(1)
+        hosts = first[0].split(" of ")[1].split(",")
+        assert (folder / "roster").read_text() == f"map:2 {hosts[2]}\n"
+        wish("3", 3)
+        last = lives(4)[3]
+    finally:
+        (tmp_path / "end").touch()
+    output, _ = launcher.communicate(timeout=PATIENCE)
+    assert launcher.returncode == 0, output
+    assert len(set(hosts)) == 3
+    assert last == f"2 attempt 2 at {hosts[2]} of {','.join(hosts)}"
+    # Those that held a place were there from the start; the next attempt is on the same machine.
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert [call.startswith("--nodelist=n7 ") for call in calls] == [False] * 3 + [True]
+    assert (folder / "roster").read_text() == ""

@@ -32,7 +32,6 @@ Status check_word(std::string_view what, std::string_view text, std::string_view
 
 Status check_for_yarn(const JobSpec& job) {
   MR_TRY(check(job));
-  MR_TRY(check_never_restarts(job, "on YARN"));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   const bool has_image =
       !job.image.empty() ||
@@ -136,6 +135,22 @@ Status check_fits(const JobSpec& job, const YarnLimits& most) {
   return {};
 }
 
+namespace {
+
+// Of the task's number at the end of its files' name is its priority made: what is asked for with
+// one is all alike, and no other is to be on that machine.
+std::vector<std::string> errand_back_at(std::vector<std::string> words, const std::string& machine,
+                                        int first_priority) {
+  const auto value_of = [&](std::string_view flag) { return std::ranges::find(words, flag) + 1; };
+  const std::string& files = *value_of("--files");
+  const int number = std::stoi(files.substr(files.rfind('_') + 1));
+  *value_of("--priority") = std::to_string(first_priority + number);
+  words.insert(words.begin() + 2, {"--node", machine});
+  return words;
+}
+
+}  // namespace
+
 Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
                  const std::string& known_as) {
   return {.name = "yarn",
@@ -161,7 +176,14 @@ Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::strin
                 return words;
               },
           .hear = hear_yarn,
-          .own_failure = kErrandFailed};
+          .own_failure = kErrandFailed,
+          .machine_variable = "NM_HOST",
+          .comes_back = true,
+          .back_at =
+              [first = 1 + static_cast<int>(job.roles.size())](std::vector<std::string> words,
+                                                               const std::string& machine) {
+                return errand_back_at(std::move(words), machine, first);
+              }};
 }
 
 }  // namespace millrace

@@ -24,7 +24,7 @@ struct YarnLaunch {
 };
 
 // The body of a submission. The job passes check() and has a name. Errors: INVALID_ARGUMENT for
-// what YARN can't give (an image, volumes, gpus, restarts), or for a folder, a directory or a value
+// what YARN can't give (an image, volumes, gpus), or for a folder, a directory or a value
 // of the environment that YARN's shell would take apart.
 Result<nlohmann::ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch);
 
@@ -48,7 +48,8 @@ inline constexpr const char* kPassedOn[] = {"PATH", "LD_LIBRARY_PATH", "PYTHONPA
 inline constexpr const char* kSchedulersVariable = "MILLRACE_YARN_SCHEDULERS";
 
 // In the first container: a task is an errand (local_errand.h) that asks `master` for a container.
-// `known_as`: the name by which tasks find this machine. The job outlives the reach.
+// One that comes back asks for a container on the machine that it was on. `known_as`: the name by
+// which tasks find this machine. The job outlives the reach.
 Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
                  const std::string& known_as);
 

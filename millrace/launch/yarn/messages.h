@@ -40,6 +40,7 @@ struct ContainerWish {
   int64_t megabytes = 0;
   int cores = 1;
   std::string label = {};  // of the nodes; empty: those without one
+  std::string node = {};   // on it or nowhere; empty: anywhere
   friend bool operator==(const ContainerWish&, const ContainerWish&) = default;
 };
 

@@ -91,6 +91,13 @@ RetryTerms retry_terms(const char* text, const Log& log) {
   return {};
 }
 
+bool speaks_directly(const char* text, const Log& log) {
+  const std::string_view wanted = text == nullptr ? "" : text;
+  if (!wanted.empty() && wanted != "0" && wanted != "1")
+    log.warning("MILLRACE_DIRECT is '", wanted.substr(0, 100), "', neither 0 nor 1; taking 1");
+  return wanted != "0";
+}
+
 Keep state_keeps(const char* text, const Log& log) {
   const std::string_view wanted = text == nullptr ? "" : text;
   if (wanted.empty()) return Keep::all;
@@ -134,7 +141,8 @@ Runtime::Runtime(RuntimeOptions options)
       blocking_(kMostBlocking, "mr-blocking", &log_),
       timers_(&log_),
       host_{Clock::real(), timers_, *random_, pool_, endings_, blocking_, log_, metrics_, files_},
-      transports_(std::make_unique<const Transports>(host_)) {}
+      transports_(std::make_unique<const Transports>(
+          host_, speaks_directly(std::getenv("MILLRACE_DIRECT"), log_))) {}
 
 Runtime::~Runtime() {
   // Threads that wait for a store would hold up the end for as long as it may be silent.

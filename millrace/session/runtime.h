@@ -64,6 +64,9 @@ std::chrono::milliseconds silence_limit(const char* text, const Log& log);
 // `log` hears of both.
 OnceTerms once_terms(const char* once, const char* lease, const Log& log);
 
+// The value of MILLRACE_DIRECT, null if it is not set: 0 leaves all calls between processes to gRPC
+// (docs/design/direct.md). What is neither 0 nor 1 is told to the log, and counts as 1.
+bool speaks_directly(const char* text, const Log& log);
 // The value of MILLRACE_RETRIES, null if it is not set. What is no number from 0 to kMostRetries
 // counts as 0, and `log` hears of it.
 RetryTerms retry_terms(const char* text, const Log& log);

@@ -6,16 +6,16 @@
 namespace millrace {
 namespace {
 
-std::vector<std::unique_ptr<Transport>> all_transports(const Host& host) {
+std::vector<std::unique_ptr<Transport>> all_transports(const Host& host, bool direct) {
   std::vector<std::unique_ptr<Transport>> all;
-  all.push_back(std::make_unique<GrpcTransport>(host));
+  all.push_back(std::make_unique<GrpcTransport>(host, direct));
   all.push_back(std::make_unique<InprocTransport>());
   return all;
 }
 
 }  // namespace
 
-Transports::Transports(const Host& host) : all_(all_transports(host)) {}
+Transports::Transports(const Host& host, bool direct) : all_(all_transports(host, direct)) {}
 
 Result<Transport*> Transports::of(std::string_view target) const {
   const size_t end = target.find("://");

@@ -15,8 +15,8 @@ struct Host;  // base/host.h
 
 class Transports {
  public:
-  // `host` outlives what they make.
-  explicit Transports(const Host& host);
+  // `host` outlives what they make. `direct` as of GrpcTransport.
+  explicit Transports(const Host& host, bool direct = true);
 
   // What the tasks of a cluster speak: the first of the list.
   Transport& between_tasks() const { return *all_.front(); }

@@ -1,10 +1,12 @@
 #include "millrace/transport/grpc/call_server.h"
 
+#include <chrono>
 #include <utility>
 
 #include <grpc/grpc_posix.h>
 
 #include "millrace/transport/grpc/channel_args.h"
+#include "millrace/transport/protocol/promises.h"
 
 namespace millrace::transport {
 namespace {
@@ -25,12 +27,17 @@ ServerHandle make_server(const CompletionQueue& queue, const CallServer::Options
   return server;
 }
 
+// As long as gRPC takes to notice that a client is gone.
+std::chrono::milliseconds patience_of(const CallServer::Options& options) {
+  return std::chrono::milliseconds(options.keepalive_millis + kKeepaliveTimeoutMillis);
+}
+
 }  // namespace
 
 // Waits for gRPC to say that the server has let go of its connections.
 class CallServer::Shutdown {
  public:
-  void* armed(std::shared_ptr<Shutdown> self) { return event_.armed(std::move(self)); }
+  void* armed(std::shared_ptr<Shutdown> self) { return to_tag(event_.armed(std::move(self))); }
   bool wait(Clock::Time deadline) {
     MutexLock lock(mutex_);
     while (!finished_)
@@ -52,13 +59,17 @@ class CallServer::Shutdown {
 };
 
 CallServer::CallServer(const Host& host, ListeningSocket socket, ServedMethods methods,
-                       std::shared_ptr<CompletionQueue> queue, Options options)
+                       std::shared_ptr<CompletionQueue> queue, const DirectThreads* direct,
+                       Options options)
     : host_(host),
       methods_(std::move(methods)),
       queue_(std::move(queue)),
       running_(std::make_shared<RunningCalls>(host_.log)),
       server_(make_server(*queue_, options)),
-      port_(socket.port()) {
+      port_(socket.port()),
+      direct_(direct == nullptr ? nullptr
+                                : std::make_unique<DirectServer>(host_, methods_, running_, *direct,
+                                                                 patience_of(options))) {
   for (int i = 0; i < options.calls_expected; ++i) arrived();
   auto credentials = std::make_shared<ServerCredentials>(grpc_insecure_server_credentials_create());
   std::vector<Taker> takers;
@@ -69,6 +80,10 @@ CallServer::CallServer(const Host& host, ListeningSocket socket, ServedMethods m
                                                         credentials->get());
                       }
                     }});
+  if (direct_ != nullptr) {
+    takers.push_back({Opening::direct,
+                      [this](FileDescriptor connection) { direct_->take(std::move(connection)); }});
+  }
   listener_ = std::make_unique<Listener>(host, std::move(socket), std::move(takers));
 }
 
@@ -77,6 +92,10 @@ CallServer::~CallServer() {
   const Status stopped =
       stop(unavailable("the server is being destroyed"), std::chrono::seconds(1));
   if (!stopped.ok()) host_.log.error(stopped.message());
+}
+
+std::string_view CallServer::direct_version() const {
+  return direct_ != nullptr ? kDirectVersion : std::string_view();
 }
 
 void CallServer::arrived() { IncomingCall::await(server_.get(), *this, queue_, running_); }
@@ -100,6 +119,7 @@ Status CallServer::stop(const Status& why, Clock::Duration grace) {
   running_->stop(why);
   // Answers that are on their way get through; after that connections are cut.
   const bool all_answered = running_->wait_until_empty(start + grace);
+  if (direct_ != nullptr) direct_->stop(start + grace);
   if (!all_answered || !shutdown->wait(start + grace)) grpc_server_cancel_all_calls(server_.get());
   if (!running_->wait_until_empty(start + 2 * grace)) {
     return error(Code::deadline_exceeded, "the server on port ", port_,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "millrace/transport/direct/direct_server.h"
 #include "millrace/transport/grpc/incoming_call.h"
 #include "millrace/transport/sockets/listener.h"
 
@@ -20,9 +21,9 @@ class CallServer final : public CallReceiver {
     int calls_expected = 16;        // how many may arrive before the first is looked at
   };
 
-  // `host` outlives this.
+  // `host` outlives this. With `direct` it serves programs of ours without gRPC, too.
   CallServer(const Host& host, ListeningSocket socket, ServedMethods methods,
-             std::shared_ptr<CompletionQueue> queue, Options options);
+             std::shared_ptr<CompletionQueue> queue, const DirectThreads* direct, Options options);
   ~CallServer() override;
 
   // Accepts connections from now on. Errors: RESOURCE_EXHAUSTED.
@@ -39,6 +40,7 @@ class CallServer final : public CallReceiver {
   bool knows(std::string_view method) const override { return methods_.contains(method); }
   void handle(std::shared_ptr<IncomingCall> call) override;
   const Host& host() const override { return host_; }
+  std::string_view direct_version() const override;
 
  private:
   class Shutdown;
@@ -50,7 +52,8 @@ class CallServer final : public CallReceiver {
   const ServerHandle server_;
   const int port_;
   bool stopped_ = false;
-  std::unique_ptr<Listener> listener_;  // last: hands connections to the rest
+  const std::unique_ptr<DirectServer> direct_;  // null: gRPC alone
+  std::unique_ptr<Listener> listener_;          // last: hands connections to the rest
 };
 
 }  // namespace millrace::transport

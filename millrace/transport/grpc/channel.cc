@@ -40,30 +40,45 @@ ChannelHandle make_channel(const std::string& address, const Channel::Options& o
 
 std::shared_ptr<Channel> Channel::create(const std::string& address,
                                          std::shared_ptr<CompletionQueue> queue, Options options,
-                                         std::shared_ptr<Rounds> rounds, Metrics& metrics) {
+                                         std::shared_ptr<Rounds> rounds, Metrics& metrics,
+                                         std::shared_ptr<Lines> lines) {
   std::shared_ptr<Channel> channel(
-      new Channel(address, std::move(queue), options, rounds, metrics));
+      new Channel(address, std::move(queue), options, rounds, metrics, std::move(lines)));
   rounds->add(channel);
   return channel;
 }
 
 Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue,
-                 Options options, std::shared_ptr<Rounds> rounds, Metrics& metrics)
+                 Options options, std::shared_ptr<Rounds> rounds, Metrics& metrics,
+                 std::shared_ptr<Lines> lines)
     : queue_(std::move(queue)),
       peer_(std::make_shared<const Peer>(Peer{"the task", address})),
       pulse_(std::make_shared<PeerPulse>(std::move(rounds))),
       channel_(make_channel(address, options)),
-      metrics_(metrics) {}
+      metrics_(metrics),
+      lines_(std::move(lines)) {}
 
 Channel::~Channel() {
   pulse_->stop();
   for (const QueueHandle& queue : wait_queues_) grpc_completion_queue_shutdown(queue.get());
 }
 
+// False if the call goes the other way, which also says what is wrong with it.
+bool Channel::start_on_line(OutgoingRequest& request, Line::Answer& answer) {
+  if (lines_ == nullptr || !check_request(request, oversight()).ok()) return false;
+  return lines_->start(request, oversight(), answer);
+}
+
 void Channel::start(OutgoingRequest request, Done<Chunks> done) {
   if (!request.is_waited_for) {
+    Line::Answer answer{.done = std::move(done)};
+    if (start_on_line(request, answer)) return;
     return start_unary_call(channel_.get(), queue_, std::move(request), oversight(),
-                            std::move(done));
+                            std::move(answer.done));
+  }
+  if (lines_ != nullptr && check_request(request, oversight()).ok()) {
+    if (const auto answer = lines_->call_and_wait(request, oversight()))
+      return answer->ok() ? done((*answer)->chunks()) : done(answer->status());
   }
   const Result<ByteBuffer> answer = wait_for(std::move(request));
   if (!answer.ok()) return done(answer.status());
@@ -71,8 +86,10 @@ void Channel::start(OutgoingRequest request, Done<Chunks> done) {
 }
 
 void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) {
-  start_streamed_call(channel_.get(), queue_, std::move(request), oversight(), std::move(read),
-                      std::move(done));
+  Line::Answer answer{.read = std::move(read), .finish = std::move(done)};
+  if (start_on_line(request, answer)) return;
+  start_streamed_call(channel_.get(), queue_, std::move(request), oversight(),
+                      std::move(answer.read), std::move(answer.finish));
 }
 
 Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "millrace/base/mutex.h"
+#include "millrace/transport/direct/lines.h"
 #include "millrace/transport/grpc/outgoing_call.h"
-#include "millrace/transport/grpc/peer_pulse.h"
+#include "millrace/transport/protocol/peer_pulse.h"
 
 namespace millrace::transport {
 
@@ -23,10 +24,12 @@ class Channel final : public Caller, public Visited {
     int keepalive_millis = 310'000;
   };
 
-  // Part of the rounds. `metrics` live as long as the threads of `queue`.
+  // With lines calls take them where the peer offers them. Part of the rounds. `metrics` live as
+  // long as the threads of `queue`.
   static std::shared_ptr<Channel> create(const std::string& address,
                                          std::shared_ptr<CompletionQueue> queue, Options options,
-                                         std::shared_ptr<Rounds> rounds, Metrics& metrics);
+                                         std::shared_ptr<Rounds> rounds, Metrics& metrics,
+                                         std::shared_ptr<Lines> lines = nullptr);
   ~Channel() override;
 
   // A caller who waits reads the socket.
@@ -45,8 +48,9 @@ class Channel final : public Caller, public Visited {
 
  private:
   Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options,
-          std::shared_ptr<Rounds> rounds, Metrics& metrics);
-  Oversight oversight() { return {.pulse = pulse_, .metrics = metrics_}; }
+          std::shared_ptr<Rounds> rounds, Metrics& metrics, std::shared_ptr<Lines> lines);
+  Oversight oversight() { return {.pulse = pulse_, .metrics = metrics_, .offers = lines_}; }
+  bool start_on_line(OutgoingRequest& request, Line::Answer& answer);
   Result<ByteBuffer> wait_for(OutgoingRequest request);
   void ask();
   QueueHandle take_wait_queue();
@@ -57,6 +61,7 @@ class Channel final : public Caller, public Visited {
   const std::shared_ptr<PeerPulse> pulse_;
   const ChannelHandle channel_;
   Metrics& metrics_;
+  const std::shared_ptr<Lines> lines_;  // null: gRPC alone
   Mutex mutex_;
   std::vector<QueueHandle> wait_queues_ MR_GUARDED_BY(mutex_);  // idle
 };

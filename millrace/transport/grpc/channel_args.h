@@ -4,7 +4,7 @@
 #include "absl/container/inlined_vector.h"
 
 #include "millrace/transport/grpc/core.h"
-#include "millrace/transport/grpc/receive_memory.h"
+#include "millrace/transport/protocol/receive_memory.h"
 
 namespace millrace::transport {
 

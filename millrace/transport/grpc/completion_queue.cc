@@ -49,10 +49,11 @@ Status CompletionQueue::find_reader() {
   return {};
 }
 
-grpc_call_error CompletionQueue::start(grpc_call* call, std::span<const grpc_op> ops, void* event) {
+grpc_call_error CompletionQueue::start(grpc_call* call, std::span<const grpc_op> ops,
+                                       Event* event) {
   // Counted before it is started: the event may be read before start_batch() returns.
   expect();
-  const grpc_call_error failed = start_batch(call, ops, event);
+  const grpc_call_error failed = start_batch(call, ops, to_tag(event));
   if (failed != GRPC_CALL_OK) expect_no_more();
   return failed;
 }
@@ -101,16 +102,15 @@ void CompletionQueue::step_aside() {
   is_aside_.store(false);
 }
 
-grpc_event CompletionQueue::next() {
+std::optional<Happening> CompletionQueue::next() {
   let_callers_read();
   const InsideGrpc inside;
   const grpc_event event =
       grpc_completion_queue_next(queue_.get(), gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
-  if (event.type == GRPC_OP_COMPLETE) {
-    expected_.fetch_sub(1);
-    take_over(event.tag);
-  }
-  return event;
+  if (event.type != GRPC_OP_COMPLETE) return std::nullopt;
+  expected_.fetch_sub(1);
+  take_over(event.tag);
+  return Happening{static_cast<Event*>(event.tag), event.success != 0};
 }
 
 void CompletionQueue::close() {

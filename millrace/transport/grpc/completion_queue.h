@@ -23,61 +23,27 @@
 #include "millrace/base/result.h"
 #include "millrace/transport/grpc/core.h"
 #include "millrace/transport/grpc/handover.h"
-#include "millrace/transport/protocol/work.h"
+#include "millrace/transport/threads/event.h"
 
 namespace millrace::transport {
 
-// What is to happen when an operation has finished. Runs once, on the thread that read the queue or
-// another one that reads it.
-class Event {
- public:
-  explicit Event(Work work) : work_(work) {}
-  // `ok` is gRPC's word for "there was something": false when reading ended or the server is gone.
-  virtual void happened(bool ok) = 0;
-  Work work() const { return work_; }
-
- protected:
-  ~Event() = default;
-  Work work_;  // not to be changed while the operation runs
-};
-
-// An event that calls a member of an object, which it keeps alive while the operation runs.
-template <class Owner>
-class MemberEvent final : public Event {
- public:
-  using Member = void (Owner::*)(bool ok);
-  MemberEvent(Member member, Work work) : Event(work), member_(member) {}
-
-  void set_work(Work work) { work_ = work; }
-  // The tag for the operation. One operation at a time.
-  void* armed(std::shared_ptr<Owner> owner) {
-    owner_ = std::move(owner);
-    Event* const tag = this;
-    hand_over(tag);
-    return tag;
-  }
-  void disarm() { owner_.reset(); }
-  void happened(bool ok) override {
-    const std::shared_ptr<Owner> owner = std::move(owner_);
-    ((*owner).*member_)(ok);
-  }
-
- private:
-  const Member member_;
-  std::shared_ptr<Owner> owner_;
-};
+// What gRPC gives back once an operation has finished.
+inline void* to_tag(Event* event) {
+  hand_over(event);
+  return event;
+}
 
 // Starts `ops` on `call`, whose queue is one for plucking, and blocks until they have finished.
 grpc_call_error run_batch(grpc_call* call, grpc_completion_queue* queue,
                           std::span<const grpc_op> ops);
 
-class CompletionQueue {
+class CompletionQueue final : public EventSource {
  public:
   // `on_first_use` sees to it that somebody reads; if it can't, it is asked again at the next use.
   // Callers who wait follow each other if no more than `pause` is between them.
   CompletionQueue(Clock::Duration pause, absl::AnyInvocable<Status()> on_first_use);
   // Requires that close() was called and that the queue was read until it was empty.
-  ~CompletionQueue() = default;
+  ~CompletionQueue() override = default;
 
   // Stands for the permission to start operations; false if the queue is closed, or if there is
   // nobody to read it.
@@ -101,7 +67,7 @@ class CompletionQueue {
   grpc_completion_queue* get() const { return queue_.get(); }
   // With a Use: starts `ops` on `call`, which has this queue. `event` happens once they have
   // finished, unless the result is an error.
-  grpc_call_error start(grpc_call* call, std::span<const grpc_op> ops, void* event);
+  grpc_call_error start(grpc_call* call, std::span<const grpc_op> ops, Event* event);
   // The same for what is not a batch: before an event's operation is started, and if it was not.
   void expect() {
     if (expected_.fetch_add(1) == 0) call_reader();
@@ -111,7 +77,7 @@ class CompletionQueue {
   void caller_reads(grpc_channel* channel);
   // Waits for what happens next. A tag is an Event, which is the caller's from now on. One thread
   // at a time.
-  grpc_event next();
+  std::optional<Happening> next() override;
   // Refuses further operations and lets readers see the end once all that run have finished.
   void close();
 

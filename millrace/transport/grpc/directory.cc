@@ -12,8 +12,9 @@ GrpcDirectory::GrpcDirectory(const GrpcThreads& threads, const Host& host)
     : GrpcDirectory(threads, host, Options{}) {}
 GrpcDirectory::GrpcDirectory(const GrpcThreads& threads, const Host& host, Options options)
     : queue_(threads.queue()),
+      direct_(threads.direct()),
       options_(options),
-      metrics_(host.metrics),
+      host_(host),
       rounds_(std::make_shared<transport::Rounds>(host, options.patience.limit)) {}
 GrpcDirectory::~GrpcDirectory() { rounds_->stop(); }
 
@@ -54,8 +55,9 @@ std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& ad
   }
   if (channel == nullptr) {
     const auto keepalive = static_cast<int>(options_.keepalive.count());
-    channel = transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_,
-                                         metrics_);
+    channel =
+        transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_,
+                                   host_.metrics, transport::Lines::to_a_peer(host_, direct_));
     entry.channel = channel;
   }
   if (entry.kept == nullptr) {

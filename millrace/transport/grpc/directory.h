@@ -23,6 +23,7 @@ namespace millrace {
 
 namespace transport {
 class Channel;
+class DirectThreads;
 class Rounds;
 }  // namespace transport
 
@@ -38,7 +39,7 @@ class GrpcDirectory final : public WorkerDirectory {
     // How many connections are kept for whoever comes next.
     size_t kept_channels = 256;
   };
-  // `host` outlives this.
+  // `host` and `threads` outlive this.
   GrpcDirectory(const GrpcThreads& threads, const Host& host);
   GrpcDirectory(const GrpcThreads& threads, const Host& host, Options options);
   ~GrpcDirectory() override;
@@ -60,8 +61,9 @@ class GrpcDirectory final : public WorkerDirectory {
   std::shared_ptr<transport::Channel> let_go() MR_REQUIRES(mutex_);
 
   const std::shared_ptr<transport::CompletionQueue> queue_;
+  const transport::DirectThreads* const direct_;  // null: gRPC alone
   const Options options_;
-  Metrics& metrics_;
+  const Host host_;
   const std::shared_ptr<transport::Rounds> rounds_;
   Mutex mutex_;
   std::map<std::string, Kept> channels_ MR_GUARDED_BY(mutex_);

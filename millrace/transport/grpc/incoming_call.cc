@@ -1,12 +1,12 @@
 #include "millrace/transport/grpc/incoming_call.h"
 
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "millrace/transport/protocol/methods.h"
 #include "millrace/transport/protocol/promises.h"
 #include "millrace/transport/protocol/status_codec.h"
+#include "millrace/transport/protocol/work.h"
 
 namespace millrace::transport {
 namespace {
@@ -23,56 +23,6 @@ grpc_slice static_slice(std::string_view text) {
 
 }  // namespace
 
-Status RunningCalls::enter(IncomingCall& call) {
-  MutexLock lock(mutex_);
-  if (stopping_.ok()) calls_.insert(&call);
-  return stopping_;
-}
-
-void RunningCalls::leave(IncomingCall& call) {
-  MutexLock lock(mutex_);
-  calls_.erase(&call);
-  if (!stopping_.ok() && calls_.empty()) changed_.notify_all();
-}
-
-void RunningCalls::stop(const Status& why) {
-  std::vector<std::shared_ptr<IncomingCall>> calls;
-  {
-    MutexLock lock(mutex_);
-    stopping_ = why;
-    // A call leaves before it goes, so these are alive.
-    for (IncomingCall* call : calls_) calls.push_back(call->shared_from_this());
-  }
-  for (const auto& call : calls) call->cancel(why);
-}
-
-bool RunningCalls::wait_until_empty(Clock::Time deadline) {
-  MutexLock lock(mutex_);
-  while (!calls_.empty())
-    if (!changed_.wait_until(mutex_, deadline)) return calls_.empty();
-  return true;
-}
-
-std::string RunningCalls::list() const {
-  std::map<std::string, int> counts;
-  {
-    MutexLock lock(mutex_);
-    for (const IncomingCall* call : calls_) ++counts[std::string(short_name(call->method()))];
-  }
-  std::string text;
-  for (const auto& [name, count] : counts) {
-    if (!text.empty()) text += ", ";
-    if (count > 1) str_append(&text, count, " x ");
-    text += name;
-  }
-  return text;
-}
-
-void RunningCalls::complain(IncomingCall& call, std::string_view text) const {
-  MutexLock lock(mutex_);
-  if (calls_.contains(&call)) log_.error(text);
-}
-
 void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
                          std::shared_ptr<CompletionQueue> queue,
                          std::shared_ptr<RunningCalls> running) {
@@ -82,7 +32,7 @@ void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
   queue->expect();
   const grpc_call_error failed = grpc_server_request_call(
       server, &call->arriving_, &call->details_.details, &call->metadata_.array, queue->get(),
-      queue->get(), call->arrived_.armed(call));
+      queue->get(), to_tag(call->arrived_.armed(call)));
   if (failed == GRPC_CALL_OK) return;
   queue->expect_no_more();
   call->arrived_.disarm();
@@ -129,7 +79,7 @@ void IncomingCall::on_received(bool) {
   if (request_ != nullptr) {
     const auto bytes = static_cast<int64_t>(grpc_byte_buffer_length(request_.get()));
     receiver_.host().metrics.add(Counter::bytes_received, bytes);
-    receiver_.handle(shared_from_this());
+    receiver_.handle(self());
   } else {
     answer(invalid("the call came without a request message"));
   }
@@ -186,7 +136,7 @@ void IncomingCall::answer_in_parts(std::vector<wire::Pieces> parts) {
 bool IncomingCall::start(std::span<const grpc_op> ops, MemberEvent<IncomingCall>& event) {
   const CompletionQueue::Use use(*queue_);
   if (!use) return false;
-  const grpc_call_error failed = queue_->start(call_.get(), ops, event.armed(shared_from_this()));
+  const grpc_call_error failed = queue_->start(call_.get(), ops, event.armed(self()));
   if (failed == GRPC_CALL_OK) return true;
   event.disarm();
   running_->complain(*this, str_cat("gRPC refuses to go on with ", method(), ": ",
@@ -203,13 +153,16 @@ void IncomingCall::send_part() {
 
   grpc_op ops[3] = {};
   size_t count = 0;
-  grpc_metadata promise{};
+  grpc_metadata promises[2] = {};
   if (is_first) {
     ops[count].op = GRPC_OP_SEND_INITIAL_METADATA;
     if (carries_promises(method())) {
-      promise.key = static_slice(kAnswersAtOnceKey);
-      promise.value = static_slice("1");
-      ops[count].data.send_initial_metadata = {1, &promise, {}};
+      const std::string_view direct = receiver_.direct_version();
+      promises[0].key = static_slice(kAnswersAtOnceKey);
+      promises[0].value = static_slice("1");
+      promises[1].key = static_slice(kDirectKey);
+      promises[1].value = static_slice(direct);
+      ops[count].data.send_initial_metadata = {direct.empty() ? 1U : 2U, promises, {}};
     }
     ++count;
   }

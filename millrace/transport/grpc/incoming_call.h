@@ -13,9 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "millrace/base/cancellation.h"
@@ -24,7 +22,7 @@
 #include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/grpc/message.h"
-#include "millrace/transport/protocol/received_call.h"
+#include "millrace/transport/protocol/running_calls.h"
 
 namespace millrace::transport {
 
@@ -41,36 +39,11 @@ class CallReceiver {
   // The request is here. Answers, now or later.
   virtual void handle(std::shared_ptr<IncomingCall> call) = 0;
   virtual const Host& host() const = 0;
+  // What the answers that carry promises say of transport/direct; empty: nothing.
+  virtual std::string_view direct_version() const = 0;
 };
 
-// The calls that have arrived and in which the receiver may still be needed. Thread-safe.
-class RunningCalls {
- public:
-  // `log` lives as long as there are calls.
-  explicit RunningCalls(const Log& log) : log_(log) {}
-
-  // Errors: the reason of `stop`.
-  Status enter(IncomingCall& call);
-  void leave(IncomingCall& call);
-
-  // Refuses calls from now on, and cancels those that run.
-  void stop(const Status& why);
-  // False if `deadline` passed before they had left.
-  bool wait_until_empty(Clock::Time deadline);
-  // "RunStep, 3 x RecvTensor"
-  std::string list() const;
-  // A line about a call, if it is among them: afterwards nobody is there to whom it matters.
-  void complain(IncomingCall& call, std::string_view text) const;
-
- private:
-  const Log& log_;
-  mutable Mutex mutex_;
-  Condition changed_;
-  std::unordered_set<IncomingCall*> calls_ MR_GUARDED_BY(mutex_);
-  Status stopping_ MR_GUARDED_BY(mutex_);  // why; OK while it runs
-};
-
-class IncomingCall final : public ReceivedCall, public std::enable_shared_from_this<IncomingCall> {
+class IncomingCall final : public RunningCall {
  public:
   // Asks gRPC for the next call to `server`; `receiver` and `server` must live until the server has
   // been shut down.
@@ -89,10 +62,12 @@ class IncomingCall final : public ReceivedCall, public std::enable_shared_from_t
   void answer(Result<wire::Pieces> reply) override;
   void answer_in_parts(std::vector<wire::Pieces> parts) override;
 
-  // Tells whoever handles it, unless it has been answered.
-  void cancel(const Status& why);
+  void cancel(const Status& why) override;
 
  private:
+  std::shared_ptr<IncomingCall> self() {
+    return std::static_pointer_cast<IncomingCall>(shared_from_this());
+  }
   void on_arrived(bool ok);
   void on_received(bool ok);
   void on_closed(bool ok);

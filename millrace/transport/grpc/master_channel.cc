@@ -23,15 +23,16 @@ Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string
       HostPort::parse(target.substr(kScheme.size())).with(str_cat("the target '", target, "'")));
   if (address.port == 0)
     return invalid("the target '", target, "' names port 0, where nobody listens");
-  return std::unique_ptr<GrpcMasterChannel>(new GrpcMasterChannel(
-      address.to_string(), threads, std::make_shared<transport::Rounds>(host, patience.limit),
-      host.metrics));
+  return std::unique_ptr<GrpcMasterChannel>(
+      new GrpcMasterChannel(address.to_string(), threads,
+                            std::make_shared<transport::Rounds>(host, patience.limit), host));
 }
 
 GrpcMasterChannel::GrpcMasterChannel(const std::string& address, const GrpcThreads& threads,
-                                     std::shared_ptr<transport::Rounds> rounds, Metrics& metrics)
+                                     std::shared_ptr<transport::Rounds> rounds, const Host& host)
     : RemoteMaster(address,
-                   transport::Channel::create(address, threads.queue(), {}, rounds, metrics)),
+                   transport::Channel::create(address, threads.queue(), {}, rounds, host.metrics,
+                                              transport::Lines::to_a_peer(host, threads.direct()))),
       rounds_(std::move(rounds)) {}
 GrpcMasterChannel::~GrpcMasterChannel() { rounds_->stop(); }
 

@@ -33,7 +33,7 @@ class GrpcMasterChannel final : public transport::RemoteMaster {
 
  private:
   GrpcMasterChannel(const std::string& address, const GrpcThreads& threads,
-                    std::shared_ptr<transport::Rounds> rounds, Metrics& metrics);
+                    std::shared_ptr<transport::Rounds> rounds, const Host& host);
 
   const std::shared_ptr<transport::Rounds> rounds_;
 };

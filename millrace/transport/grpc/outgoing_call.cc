@@ -10,9 +10,9 @@
 #include <grpc/support/alloc.h>
 
 #include "millrace/transport/grpc/message.h"
-#include "millrace/transport/grpc/peer_pulse.h"
 #include "millrace/transport/protocol/methods.h"
 #include "millrace/transport/protocol/promises.h"
+#include "millrace/transport/protocol/work.h"
 
 namespace millrace::transport {
 namespace {
@@ -29,20 +29,6 @@ gpr_timespec to_timespec(const std::optional<Clock::Time>& deadline) {
                           GPR_TIMESPAN));
 }
 
-Status check_request(const OutgoingRequest& request, const Oversight& oversight) {
-  if (request.cancellation != nullptr && request.cancellation->cancelled())
-    return request.cancellation->reason().as_consequence();
-  if (request.message.size() > kMaxMessageBytes) {
-    return invalid("the message of ", short_name(request.method), " has ", request.message.size(),
-                   " bytes; a message has at most ", kMaxMessageBytes,
-                   ": feed or fetch large tensors in parts");
-  }
-  const bool is_refused =
-      oversight.pulse->is_silent() && request.when_down == WhenDown::fail && !oversight.is_question;
-  if (is_refused) return explain_silence(*request.peer, request.method, oversight.pulse->limit());
-  return {};
-}
-
 }  // namespace
 
 OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
@@ -53,6 +39,7 @@ OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
       cancellation_(request.cancellation),
       deadline_(request.deadline),
       pulse_(std::move(oversight.pulse)),
+      offers_(std::move(oversight.offers)),
       metrics_(oversight.metrics),
       call_(grpc_channel_create_call(channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
                                      grpc_slice_from_static_buffer(method_.data(), method_.size()),
@@ -127,13 +114,21 @@ WireStatus OutgoingCall::received_status() const {
           std::string(find_metadata(trailers_.array, kDetailsKey))};
 }
 
+void OutgoingCall::hear_promises() {
+  pulse_->promises(!find_metadata(initial_.array, kAnswersAtOnceKey).empty());
+  if (offers_ == nullptr) return;
+  if (find_metadata(initial_.array, kDirectKey) != kDirectVersion) return offers_->withdrawn();
+  char* const peer = grpc_call_get_peer(call_.get());
+  offers_->offered(peer);
+  gpr_free(peer);
+}
+
 Status OutgoingCall::outcome() {
   leave_pulse();
   registration_.release();
   if (code_ == GRPC_STATUS_OK) {
     heard();
-    if (carries_promises(method_))
-      pulse_->promises(!find_metadata(initial_.array, kAnswersAtOnceKey).empty());
+    if (carries_promises(method_)) hear_promises();
     return {};
   }
   if (!given_up_.ok()) return given_up_;

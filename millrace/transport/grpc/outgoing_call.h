@@ -19,24 +19,12 @@
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/protocol/caller.h"
 #include "millrace/transport/protocol/connection_error.h"
+#include "millrace/transport/protocol/oversight.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
 
-class PeerPulse;
-
-// Who watches over a call: its channel's.
-struct Oversight {
-  // Whom to tell that the peer is alive, and who ends the call if it is not.
-  std::shared_ptr<PeerPulse> pulse;
-  // Counts the call and its bytes.
-  Metrics& metrics;
-  // Only asks whether somebody is there: whoever reads the queue takes the answer, and the call is
-  // not ended by the silence that it is about.
-  bool is_question = false;
-};
-
-class OutgoingCall {
+class OutgoingCall final : public Overseen {
  public:
   OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue, OutgoingRequest request,
                Oversight oversight);
@@ -53,10 +41,10 @@ class OutgoingCall {
   void cancel();
   // Ends the call because its peer has been silent for so long. From its pulse, which it has
   // entered.
-  void give_up(Clock::Duration silence);
+  void give_up(Clock::Duration silence) override;
   // A message of the answer is here.
   void heard();
-  const Peer& peer() const { return *peer_; }
+  const Peer& peer() const override { return *peer_; }
   grpc_call* get() const { return call_.get(); }
   // The message that came last; null if none did.
   ByteBuffer take_message();
@@ -71,6 +59,7 @@ class OutgoingCall {
  private:
   WireStatus received_status() const;
   void leave_pulse();
+  void hear_promises();
 
   const std::shared_ptr<const Peer> peer_;
   const std::string_view method_;
@@ -78,6 +67,7 @@ class OutgoingCall {
   Cancellation* const cancellation_;
   const std::optional<Clock::Time> deadline_;
   const std::shared_ptr<PeerPulse> pulse_;
+  const std::shared_ptr<OfferTaker> offers_;
   Metrics& metrics_;
   const CallHandle call_;
   ByteBuffer request_;

@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/peer_pulse.h"
+#include "millrace/transport/protocol/peer_pulse.h"
 
 #include <deque>
 #include <latch>

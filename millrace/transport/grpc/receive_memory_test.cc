@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/receive_memory.h"
+#include "millrace/transport/protocol/receive_memory.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

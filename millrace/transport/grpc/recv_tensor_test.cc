@@ -134,8 +134,8 @@ TEST_CASE("more than 2 GB: parts for us, TensorFlow's words for others") {
                                     "limit"));
 }
 
-TEST_CASE("a feed of more than 2 GB is refused before it is sent") {
-  testing::TestTask task;
+TEST_CASE_TEMPLATE("a feed of more than 2 GB is refused before it is sent", Task, ALL_TASKS) {
+  Task task;
   RunStepRequest request;
   request.feeds = {{"x:0", huge_tensor((size_t{1} << 31) + 5)}};
   Answered<RunStepReply> answered;
@@ -145,8 +145,8 @@ TEST_CASE("a feed of more than 2 GB is refused before it is sent") {
   CHECK(status.message().starts_with("the message of RunStep has 21474"));
 }
 
-TEST_CASE("a tensor of more than 2 GB goes from task to task") {
-  testing::TestTask task;
+TEST_CASE_TEMPLATE("a tensor of more than 2 GB goes from task to task", Task, ALL_TASKS) {
+  Task task;
   const Tensor sent = huge_tensor((size_t{1} << 31) + 5);
   task.worker.on_recv_tensor = [&](RecvTensorRequest, const Call&, Done<RecvTensorReply> done) {
     done(reply_with(sent));
@@ -158,8 +158,9 @@ TEST_CASE("a tensor of more than 2 GB goes from task to task") {
   CHECK((reply->delivery.tensor == sent));
 }
 
-TEST_CASE("a receiver that gives up in the middle of a tensor cancels its sender") {
-  testing::TestTask task;
+TEST_CASE_TEMPLATE("a receiver that gives up in the middle of a tensor cancels its sender", Task,
+                   ALL_TASKS) {
+  Task task;
   task.worker.on_recv_tensor = [&](RecvTensorRequest, const Call&, Done<RecvTensorReply> done) {
     done(reply_with(huge_tensor(size_t{1} << 30)));
   };

@@ -4,7 +4,7 @@
 
 #include "millrace/transport/grpc/call_server.h"
 #include "millrace/transport/grpc/core.h"
-#include "millrace/transport/grpc/receive_memory.h"
+#include "millrace/transport/protocol/receive_memory.h"
 #include "millrace/transport/protocol/served_methods.h"
 
 namespace millrace {
@@ -35,7 +35,7 @@ class GrpcServer::Running {
  public:
   Running(const Host& host, ListeningSocket socket, const GrpcThreads& threads,
           transport::ServedMethods methods, const GrpcServerOptions& options)
-      : calls(host, std::move(socket), std::move(methods), threads.queue(),
+      : calls(host, std::move(socket), std::move(methods), threads.queue(), threads.direct(),
               {.keepalive_millis = static_cast<int>(options.keepalive.count())}) {}
 
   transport::CallServer calls;

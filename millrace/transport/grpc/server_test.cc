@@ -55,8 +55,9 @@ class WaitingStep {
   Status why_;
 };
 
-TEST_CASE("a handler that computes for long does not keep others waiting") {
-  TestTask task;
+TEST_CASE_TEMPLATE("a handler that computes for long does not keep others waiting", Task,
+                   ALL_TASKS) {
+  Task task;
   std::latch second_done(1);
   task.master.on_run_step = [&](RunStepRequest request, const Call&, Done<RunStepReply> done) {
     if (request.session_handle == "long") second_done.wait();
@@ -73,8 +74,8 @@ TEST_CASE("a handler that computes for long does not keep others waiting") {
   CHECK(long_step.wait().ok());
 }
 
-TEST_CASE("however many calls wait, no thread is added for them") {
-  TestTask task;
+TEST_CASE_TEMPLATE("however many calls wait, no thread is added for them", Task, ALL_TASKS) {
+  Task task;
   Mutex mutex;
   std::vector<Done<RunStepReply>> waiting;
   constexpr size_t kCalls = 500;
@@ -95,8 +96,8 @@ TEST_CASE("however many calls wait, no thread is added for them") {
   for (auto& answer : answers) CHECK(answer.wait().ok());
 }
 
-TEST_CASE("a deadline ends a call at both ends") {
-  TestTask task;
+TEST_CASE_TEMPLATE("a deadline ends a call at both ends", Task, ALL_TASKS) {
+  Task task;
   WaitingStep step;
   task.master.on_run_step = step.handler();
   const auto master = task.master_channel();
@@ -110,9 +111,10 @@ TEST_CASE("a deadline ends a call at both ends") {
   CHECK(why.is_consequence());
 }
 
-TEST_CASE(
-    "a client that cancels its call is told its own reason, the service that it was cancelled") {
-  TestTask task;
+TEST_CASE_TEMPLATE(
+    "a client that cancels its call is told its own reason, the service that it was cancelled",
+    Task, ALL_TASKS) {
+  Task task;
   WaitingStep step;
   task.master.on_run_step = step.handler();
   const auto master = task.master_channel();
@@ -127,8 +129,9 @@ TEST_CASE(
   CHECK(why.is_consequence());
 }
 
-TEST_CASE("a waiting client is woken by a cancellation from another thread") {
-  TestTask task;
+TEST_CASE_TEMPLATE("a waiting client is woken by a cancellation from another thread", Task,
+                   ALL_TASKS) {
+  Task task;
   WaitingStep step;
   task.master.on_run_step = step.handler();
   const auto master = task.master_channel();
@@ -143,8 +146,8 @@ TEST_CASE("a waiting client is woken by a cancellation from another thread") {
   canceller.join();
 }
 
-TEST_CASE("a call that is cancelled before it starts goes nowhere") {
-  TestTask task;
+TEST_CASE_TEMPLATE("a call that is cancelled before it starts goes nowhere", Task, ALL_TASKS) {
+  Task task;
   task.master.on_run_step = [](RunStepRequest, const Call&, Done<RunStepReply> done) {
     FAIL("the call arrived");
     done(RunStepReply());
@@ -160,8 +163,9 @@ TEST_CASE("a call that is cancelled before it starts goes nowhere") {
   }
 }
 
-TEST_CASE("a server that stops tells running calls why, and their answers still go out") {
-  TestTask task;
+TEST_CASE_TEMPLATE("a server that stops tells running calls why, and their answers still go out",
+                   Task, ALL_TASKS) {
+  Task task;
   WaitingStep step;
   task.master.on_run_step = step.handler();
   const auto master = task.master_channel();
@@ -188,9 +192,10 @@ TEST_CASE("who calls a stopped server is told where it was") {
                                      " can't be called (DeleteWorkerSession): nothing listens"));
 }
 
-TEST_CASE(
-    "stop() does not wait for services that never answer, and their late answers are harmless") {
-  TestTask task;
+TEST_CASE_TEMPLATE(
+    "stop() does not wait for services that never answer, and their late answers are harmless",
+    Task, ALL_TASKS) {
+  Task task;
   std::latch arrived(1);
   Done<RunStepReply> owed;
   task.master.on_run_step = [&](RunStepRequest, const Call&, Done<RunStepReply> done) {
@@ -207,8 +212,8 @@ TEST_CASE(
   owed(RunStepReply());
 }
 
-TEST_CASE("stop() that a handler holds up says so") {
-  TestTask task;
+TEST_CASE_TEMPLATE("stop() that a handler holds up says so", Task, ALL_TASKS) {
+  Task task;
   std::latch arrived(1);
   std::latch leave(1);
   std::latch left(1);
@@ -230,8 +235,9 @@ TEST_CASE("stop() that a handler holds up says so") {
   CHECK_FALSE(answered.wait().ok());
 }
 
-TEST_CASE("a server is replaced on the same port, and its clients find the new one") {
-  TestTask task;
+TEST_CASE_TEMPLATE("a server is replaced on the same port, and its clients find the new one", Task,
+                   ALL_TASKS) {
+  Task task;
   const auto master = task.master_channel();
   const auto worker = task.worker_channel();
   const int port = task.server->port();
@@ -337,7 +343,7 @@ TEST_CASE("a thousand servers leave no thread and no descriptor behind") {
 
 TEST_CASE("threads come and go with all that belongs to them") {
   const auto one_life = [] {
-    TestTask task;
+    testing::DirectTask task;
     REQUIRE(run_empty_step(*task.master_channel()).ok());
   };
   for (int i = 0; i < 5; ++i) one_life();

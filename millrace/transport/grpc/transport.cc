@@ -30,13 +30,17 @@ Host in_the_name_of(const Host& host, const Log* log) {
 
 }  // namespace
 
-GrpcTransport::GrpcTransport(const Host& host) : host_(host) {}
+GrpcTransport::GrpcTransport(const Host& host, bool direct) : host_(host), direct_(direct) {}
 GrpcTransport::~GrpcTransport() = default;
 
 GrpcThreads& GrpcTransport::threads() {
   MutexLock lock(mutex_);
-  if (!threads_) threads_ = std::make_unique<GrpcThreads>();
+  if (!threads_) threads_ = std::make_unique<GrpcThreads>(GrpcThreads::Options{.direct = direct_});
   return *threads_;
+}
+
+uint64_t GrpcTransport::num_direct_messages() {
+  return direct_ ? threads().direct()->intake()->num_messages() : 0;
 }
 
 Result<std::shared_ptr<MasterService>> GrpcTransport::dial(std::string_view target,

@@ -4,6 +4,7 @@
 // All that it makes shares one set of threads, which start with the first use, and gRPC with them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "millrace/base/host.h"
@@ -15,8 +16,9 @@ namespace millrace {
 
 class GrpcTransport final : public Transport {
  public:
-  // `host` outlives what it makes.
-  explicit GrpcTransport(const Host& host);
+  // `host` outlives what it makes. With `direct` programs of ours call each other without gRPC once
+  // they have met (transport/direct).
+  explicit GrpcTransport(const Host& host, bool direct = true);
   ~GrpcTransport() override;
 
   std::string_view scheme() const override { return "grpc"; }
@@ -26,11 +28,14 @@ class GrpcTransport final : public Transport {
   Result<std::shared_ptr<StandbyService>> standby(std::string_view address,
                                                   const PeerPatience& patience) override;
   Result<std::unique_ptr<Serving>> serve(Services services, ServeOptions options) override;
+  // For tests: so many messages have come without gRPC.
+  uint64_t num_direct_messages();
 
  private:
   GrpcThreads& threads();
 
   const Host host_;
+  const bool direct_;
   Mutex mutex_;
   std::unique_ptr<GrpcThreads> threads_ MR_GUARDED_BY(mutex_);
 };

@@ -1,16 +1,11 @@
 // How much work a message may set off, which decides on whose thread it is done.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
-namespace millrace::transport {
+#include "millrace/transport/threads/event.h"
 
-enum class Work : uint8_t {
-  brief,       // some microseconds
-  bounded,     // may compute or copy for a while; what ends other work is of this kind
-  open_ended,  // may run kernels, for as long as they like
-};
+namespace millrace::transport {
 
 // Of handling a call of `method`.
 Work work_of_call(std::string_view method);

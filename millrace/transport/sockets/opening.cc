@@ -10,13 +10,15 @@ struct Row {
   Opening opening;
 };
 
-constexpr std::array<Row, 4> kOpenings = {{
+constexpr std::array<Row, 5> kOpenings = {{
     {"PRI * HTTP/2", Opening::http2},
     {"\x16", Opening::tls},
     {"GET ", Opening::web},
     {"HEAD ", Opening::web},
+    {"MILLRACE/1\r\n", Opening::direct},
 }};
 static_assert(kOpenings[0].first_bytes.size() == kOpeningSize);
+static_assert(kOpenings[4].first_bytes.size() == kOpeningSize);
 
 }  // namespace
 

@@ -12,6 +12,7 @@ enum class Opening : uint8_t {
   http2,       // "PRI * HTTP/2": gRPC
   tls,         // a record of a handshake, which begins with 0x16
   web,         // "GET " or "HEAD ": a browser, or whoever asks for a page
+  direct,      // "MILLRACE/1\r\n": a program of ours
   unknown,
 };
 

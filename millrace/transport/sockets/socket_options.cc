@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::string_view kUnpaced = "cubic";
 
+// Seconds of silence before the system asks, between its questions, and how many it asks.
+constexpr int kSilence = 20;
+constexpr int kBetweenQuestions = 5;
+constexpr int kQuestions = 4;
+constexpr unsigned kUnacknowledgedMillis = 40'000;
+
 // The address without the port; nothing for what is not IP.
 std::string_view ip_of(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -45,6 +51,17 @@ void tune_connection(int descriptor) {
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (is_on_this_machine(descriptor))
     ::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, kUnpaced.data(), kUnpaced.size());
+}
+
+void notice_loss(int descriptor) {
+  const int on = 1;
+  ::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &kSilence, sizeof(kSilence));
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &kBetweenQuestions,
+               sizeof(kBetweenQuestions));
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &kQuestions, sizeof(kQuestions));
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMillis,
+               sizeof(kUnacknowledgedMillis));
 }
 
 }  // namespace millrace::transport

@@ -8,4 +8,8 @@ namespace millrace::transport {
 // system does not allow is left as it is.
 void tune_connection(int descriptor);
 
+// A connection whose other end is cut off without a word breaks within 40 seconds, whether it is
+// silent or has something to send.
+void notice_loss(int descriptor);
+
 }  // namespace millrace::transport

@@ -67,8 +67,34 @@ struct Over {
   std::shared_ptr<WorkerService> found = must(peers->worker({"worker", 0, 1}, address));
 };
 
+// gRPC between two that have met: without gRPC (transport/direct).
+struct OverLines : Over<GrpcTransport> {
+  OverLines() {
+    Answered<CreateSessionReply> session;
+    dialled->create_session({}, {}, session.done());
+    REQUIRE(session.wait().ok());
+    Answered<GetStatusReply> status;
+    found->get_status(WhenDown::fail, {}, status.done());
+    REQUIRE(status.wait().ok());
+    wait_until_direct([&](Done<void> done) { dialled->release_callable({}, {}, std::move(done)); });
+    wait_until_direct([&](Done<void> done) { found->deregister_graph({}, {}, std::move(done)); });
+  }
+
+ private:
+  // The line connects while calls go the other way.
+  template <class Make>
+  void wait_until_direct(Make make) {
+    const uint64_t before = transport.num_direct_messages();
+    while (transport.num_direct_messages() == before) {
+      Answered<void> answered;
+      make(answered.done());
+      REQUIRE(answered.wait().ok());
+    }
+  }
+};
+
 // One line per transport.
-#define TRANSPORTS ByPointer, Over<InprocTransport>, Over<GrpcTransport>
+#define TRANSPORTS ByPointer, Over<InprocTransport>, Over<GrpcTransport>, OverLines
 
 // A server has handled the request before its answer arrives. The thread sanitizer does not see
 // that through the network.

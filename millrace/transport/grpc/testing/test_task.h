@@ -19,7 +19,7 @@ namespace millrace::testing {
 
 // A task on the loopback.
 struct TestTask {
-  TestTask() { serve(); }
+  explicit TestTask(GrpcThreads::Options options = {}) : threads(options) { serve(); }
 
   // Binds and starts; port 0 takes any.
   void serve(int port = 0) {
@@ -46,4 +46,42 @@ struct TestTask {
   std::unique_ptr<GrpcServer> server;
 };
 
+// The same, called by clients that have met it: without gRPC (transport/direct).
+struct DirectTask : TestTask {
+  DirectTask() : TestTask({.direct = true}) {}
+
+  std::shared_ptr<WorkerService> worker_channel() {
+    auto channel = TestTask::worker_channel();
+    Answered<GetStatusReply> met;
+    channel->get_status(WhenDown::fail, {}, met.done());
+    REQUIRE(met.wait().ok());
+    wait_until_direct([&](Done<void> done) { channel->deregister_graph({}, {}, std::move(done)); });
+    return channel;
+  }
+  std::unique_ptr<GrpcMasterChannel> master_channel() const {
+    auto channel = TestTask::master_channel();
+    Answered<CreateSessionReply> met;
+    channel->create_session({}, {}, met.done());
+    REQUIRE(met.wait().ok());
+    wait_until_direct([&](Done<void> done) { channel->release_callable({}, {}, std::move(done)); });
+    return channel;
+  }
+
+ private:
+  // The line connects while calls go the other way.
+  template <class Make>
+  void wait_until_direct(Make make) const {
+    const auto& intake = *threads.direct()->intake();
+    const uint64_t before = intake.num_messages();
+    while (intake.num_messages() == before) {
+      Answered<void> answered;
+      make(answered.done());
+      REQUIRE(answered.wait().ok());
+    }
+  }
+};
+
 }  // namespace millrace::testing
+
+// Whatever way the calls take.
+#define ALL_TASKS millrace::testing::TestTask, millrace::testing::DirectTask

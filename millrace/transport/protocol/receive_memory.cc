@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/receive_memory.h"
+#include "millrace/transport/protocol/receive_memory.h"
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "millrace/tensor/memory_bound.h"
-#include "millrace/transport/grpc/message.h"
+#include "millrace/transport/protocol/chunks.h"
 
 namespace millrace::transport {
 namespace {

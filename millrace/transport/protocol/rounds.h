@@ -1,4 +1,4 @@
-// Rounds: visits channels at intervals as long as calls wait on any of them. Private to this room.
+// Rounds: visits channels at intervals as long as calls wait on any of them.
 //
 // One for all channels that live together, so that however many peers keep a process waiting, it
 // wakes once per interval for all of them; if no call waits it does not wake at all. Shared by

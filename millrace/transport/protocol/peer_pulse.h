@@ -1,5 +1,4 @@
 // PeerPulse: whether the process at the other end of a channel is alive, as far as its calls tell.
-// Private to this room.
 //
 // A process that is frozen keeps its connections: the system goes on acknowledging what is sent to
 // it. So calls that wait are looked at in rounds; if nothing is heard of the peer for a round it is
@@ -20,20 +19,29 @@
 
 #include "millrace/base/cancellation.h"
 #include "millrace/base/mutex.h"
-#include "millrace/transport/grpc/rounds.h"
+#include "millrace/transport/protocol/connection_error.h"
+#include "millrace/transport/protocol/rounds.h"
 #include "millrace/transport/protocol/silence.h"
 
 namespace millrace::transport {
 
-class OutgoingCall;
+// A call that is to end if its peer falls silent.
+class Overseen {
+ public:
+  virtual const Peer& peer() const = 0;
+  // From the pulse that it has entered; any thread.
+  virtual void give_up(Clock::Duration silence) = 0;
+
+ protected:
+  ~Overseen() = default;
+};
 
 class PeerPulse {
  public:
   explicit PeerPulse(std::shared_ptr<Rounds> rounds);
 
-  // Of the calls that are to end if the peer falls silent.
-  void enter(OutgoingCall& call);
-  void leave(OutgoingCall& call);
+  void enter(Overseen& call);
+  void leave(Overseen& call);
   // The peer has said something.
   void heard() {
     heard_.store(true, std::memory_order_relaxed);
@@ -70,7 +78,7 @@ class PeerPulse {
   std::atomic<bool> is_silent_{false};
   std::atomic<bool> is_missed_{false};
   mutable Mutex mutex_;
-  absl::flat_hash_set<OutgoingCall*> calls_ MR_GUARDED_BY(mutex_);
+  absl::flat_hash_set<Overseen*> calls_ MR_GUARDED_BY(mutex_);
   Silence silence_ MR_GUARDED_BY(mutex_);
 };
 

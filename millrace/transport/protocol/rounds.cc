@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/rounds.h"
+#include "millrace/transport/protocol/rounds.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,14 +1,12 @@
-#include "millrace/transport/grpc/peer_pulse.h"
+#include "millrace/transport/protocol/peer_pulse.h"
 
 #include <utility>
-
-#include "millrace/transport/grpc/outgoing_call.h"
 
 namespace millrace::transport {
 
 PeerPulse::PeerPulse(std::shared_ptr<Rounds> rounds) : rounds_(std::move(rounds)) {}
 
-void PeerPulse::enter(OutgoingCall& call) {
+void PeerPulse::enter(Overseen& call) {
   {
     MutexLock lock(mutex_);
     calls_.insert(&call);
@@ -16,7 +14,7 @@ void PeerPulse::enter(OutgoingCall& call) {
   rounds_->wake();
 }
 
-void PeerPulse::leave(OutgoingCall& call) {
+void PeerPulse::leave(Overseen& call) {
   MutexLock lock(mutex_);
   calls_.erase(&call);
 }
@@ -55,7 +53,7 @@ void PeerPulse::warn() {
 
 void PeerPulse::give_up() {
   is_silent_.store(true, std::memory_order_relaxed);
-  for (OutgoingCall* call : calls_) call->give_up(limit());
+  for (Overseen* call : calls_) call->give_up(limit());
 }
 
 }  // namespace millrace::transport

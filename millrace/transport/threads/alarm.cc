@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/alarm.h"
+#include "millrace/transport/threads/alarm.h"
 
 #include <sys/timerfd.h>
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "millrace/transport/grpc/message.h"
-#include "millrace/transport/grpc/receive_memory.h"
+#include "millrace/transport/protocol/chunks.h"
+#include "millrace/transport/protocol/receive_memory.h"
 
 namespace millrace::transport {
 namespace {

@@ -1,0 +1,111 @@
+#include "millrace/transport/direct/lines.h"
+
+#include <chrono>
+#include <utility>
+
+#include "millrace/base/result.h"
+#include "millrace/transport/protocol/promises.h"
+
+namespace millrace::transport {
+namespace {
+
+// A peer that has just answered another way takes no longer, unless it has been stopped since.
+constexpr std::chrono::milliseconds kPatience{500};
+// Private lines that wait for the next caller. More callers at once have their own for a call.
+constexpr size_t kMostIdle = 64;
+
+// Calls that carry offers go where offers come.
+bool goes_by_line(const OutgoingRequest& request) {
+  return request.when_down == WhenDown::fail && !carries_promises(request.method);
+}
+
+}  // namespace
+
+Lines::Lines(const Host& host, const DirectThreads& threads)
+    : host_(host), poller_(threads.poller()), intake_(threads.intake()) {}
+
+Lines::~Lines() {
+  if (line_ != nullptr) line_->retire();
+}
+
+void Lines::offered(std::string_view peer) {
+  const std::optional<NumericAddress> address = NumericAddress::of_peer(peer);
+  MutexLock lock(mutex_);
+  const bool has_ended = line_ != nullptr && line_->has_ended();
+  if (address == offer_ && !has_ended) return;
+  offer_ = address;
+  idle_.clear();
+  if (line_ != nullptr) std::exchange(line_, nullptr)->retire();
+}
+
+void Lines::withdrawn() {
+  MutexLock lock(mutex_);
+  offer_.reset();
+  idle_.clear();
+  if (line_ != nullptr) std::exchange(line_, nullptr)->retire();
+}
+
+bool Lines::is_up() {
+  const std::shared_ptr<Line> there = line();
+  return there != nullptr && there->is_up();
+}
+
+// Begins to connect if there is none. Null without an offer.
+std::shared_ptr<Line> Lines::line() {
+  MutexLock lock(mutex_);
+  if (!offer_) return nullptr;
+  if (line_ != nullptr && !line_->has_ended()) return line_;
+  // The peer may have ended, or serve somebody else's protocol by now: it has to say again that it
+  // speaks ours.
+  const bool has_ended = line_ != nullptr;
+  line_.reset();
+  FileDescriptor socket = has_ended ? FileDescriptor() : begin_to_connect(*offer_);
+  if (socket) {
+    auto made = std::make_shared<Line>(std::move(socket), host_, poller_, intake_);
+    if (poller_->add(made).ok()) return line_ = std::move(made);
+  }
+  offer_.reset();
+  idle_.clear();
+  return nullptr;
+}
+
+bool Lines::start(OutgoingRequest& request, const Oversight& oversight, Line::Answer& answer) {
+  if (!goes_by_line(request)) return false;
+  const std::shared_ptr<Line> there = line();
+  return there != nullptr && there->start(request, oversight, answer);
+}
+
+std::unique_ptr<PrivateLine> Lines::take() {
+  std::optional<NumericAddress> address;
+  {
+    MutexLock lock(mutex_);
+    while (!idle_.empty()) {
+      std::unique_ptr<PrivateLine> last = std::move(idle_.back());
+      idle_.pop_back();
+      if (last->is_alive()) return last;
+    }
+    address = offer_;
+  }
+  if (!address) return nullptr;
+  auto made = PrivateLine::connect(*address, kPatience, intake_);
+  if (made == nullptr) withdrawn();
+  return made;
+}
+
+void Lines::give_back(std::unique_ptr<PrivateLine> line) {
+  if (line->is_useless()) return;
+  MutexLock lock(mutex_);
+  if (offer_ && idle_.size() < kMostIdle) idle_.push_back(std::move(line));
+}
+
+std::optional<Result<ReceivedBytes>> Lines::call_and_wait(OutgoingRequest& request,
+                                                          const Oversight& oversight) {
+  if (!goes_by_line(request)) return std::nullopt;
+  std::unique_ptr<PrivateLine> line = take();
+  if (line == nullptr) return std::nullopt;
+  Result<ReceivedBytes> answer = line->call(std::move(request), oversight, host_.clock);
+  give_back(std::move(line));
+  return answer;
+}
+
+}  // namespace millrace::transport

@@ -1,0 +1,191 @@
+#include "millrace/transport/direct/poller.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "millrace/base/result.h"
+
+namespace millrace::transport {
+namespace {
+
+constexpr int kEventsAtOnce = 64;
+constexpr uint64_t kWake = 0;  // no connection has this number
+
+Status no_descriptor(std::string_view what) {
+  return error(Code::resource_exhausted, "can't open a descriptor to ", what, ": ",
+               std::strerror(errno), "; raise the limit of open files (ulimit -n)");
+}
+
+bool watch(const FileDescriptor& events, int descriptor, uint32_t signs, uint64_t number) {
+  epoll_event event{};
+  event.events = signs;
+  event.data.u64 = number;
+  return ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+}  // namespace
+
+Poller::Poller(absl::AnyInvocable<Status()> on_first_use)
+    : on_first_use_(std::move(on_first_use)) {}
+Poller::~Poller() = default;
+
+Status Poller::begin() {
+  if (has_begun_) return {};
+  if (!events_) events_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!events_) return no_descriptor("wait for connections");
+  if (!wake_) {
+    wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_ || !watch(events_, wake_.get(), EPOLLIN, kWake)) {
+      wake_.close();
+      return no_descriptor("be woken by");
+    }
+  }
+  MR_TRY(on_first_use_());
+  has_begun_ = true;
+  return {};
+}
+
+Status Poller::add(const std::shared_ptr<Connection>& connection) {
+  MutexLock lock(mutex_);
+  if (is_closed_) return unavailable("the transport of this process has been shut down");
+  MR_TRY(begin());
+  const uint64_t number = ++num_added_;
+  connections_.emplace(number, connection);
+  numbers_.emplace(connection.get(), number);
+  // Edges: a connection is looked at when something has changed, and is then read to its end.
+  if (watch(events_, connection->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, number))
+    return {};
+  const Status status = no_descriptor("watch a connection");
+  connections_.erase(number);
+  numbers_.erase(connection.get());
+  return status;
+}
+
+void Poller::wake() const {
+  const uint64_t one = 1;
+  // It fails only if it has been woken 2^64 times.
+  static_cast<void>(!::write(wake_.get(), &one, sizeof(one)));
+}
+
+void Poller::post(Event* event) {
+  {
+    MutexLock lock(mutex_);
+    if (has_begun_ && !is_over_) {
+      posted_.push_back(event);
+      wake();
+      return;
+    }
+  }
+  // Nobody reads any more.
+  event->happened(true);
+}
+
+void Poller::close() {
+  MutexLock lock(mutex_);
+  is_closed_ = true;
+  if (has_begun_) wake();
+}
+
+std::optional<Happening> Poller::next() {
+  while (true) {
+    if (!ready_.empty()) {
+      Event* const event = ready_.front();
+      ready_.pop_front();
+      return Happening{event, true};
+    }
+    if (is_over()) return std::nullopt;
+    wait(unread_.empty());
+    if (unread_.empty()) continue;
+    const Unread next = std::move(unread_.front());
+    unread_.pop_front();
+    read(next.connection, next.is_ending);
+  }
+}
+
+bool Poller::is_over() {
+  MutexLock lock(mutex_);
+  if (!is_closed_ || !connections_.empty() || !posted_.empty()) return false;
+  return is_over_ = true;
+}
+
+void Poller::wait(bool may_sleep) {
+  std::array<epoll_event, kEventsAtOnce> events;
+  const int count = ::epoll_wait(events_.get(), events.data(), kEventsAtOnce, may_sleep ? -1 : 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<size_t>(i)];
+    if (event.data.u64 == kWake) {
+      woken();
+    } else if (const auto connection = find(event.data.u64); connection != nullptr) {
+      look_at(connection, event.events);
+    }
+  }
+}
+
+std::shared_ptr<Connection> Poller::find(uint64_t number) {
+  MutexLock lock(mutex_);
+  const auto found = connections_.find(number);
+  return found == connections_.end() ? nullptr : found->second;
+}
+
+void Poller::look_at(const std::shared_ptr<Connection>& connection, uint32_t signs) {
+  if ((signs & EPOLLOUT) != 0) connection->became_writable();
+  const bool is_ending = (signs & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  if (is_ending || (signs & EPOLLIN) != 0) read(connection, is_ending);
+}
+
+void Poller::read(const std::shared_ptr<Connection>& connection, bool is_ending) {
+  switch (connection->read(is_ending, ready_)) {
+    case Connection::Reading::more:
+      unread_.push_back({connection, is_ending});
+      return;
+    case Connection::Reading::drained:
+      return;
+    case Connection::Reading::ended:
+      forget(*connection);
+  }
+}
+
+void Poller::forget(const Connection& connection) {
+  std::shared_ptr<Connection> last;  // goes without the lock
+  MutexLock lock(mutex_);
+  const auto number = numbers_.find(&connection);
+  if (number == numbers_.end()) return;
+  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
+  const auto found = connections_.find(number->second);
+  last = std::move(found->second);
+  connections_.erase(found);
+  numbers_.erase(number);
+}
+
+void Poller::woken() {
+  uint64_t times = 0;
+  static_cast<void>(!::read(wake_.get(), &times, sizeof(times)));
+  bool ends = false;
+  {
+    MutexLock lock(mutex_);
+    ready_.insert(ready_.end(), posted_.begin(), posted_.end());
+    posted_.clear();
+    ends = is_closed_;
+  }
+  if (ends) end_all();
+}
+
+void Poller::end_all() {
+  std::vector<std::shared_ptr<Connection>> all;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [number, connection] : connections_) all.push_back(connection);
+  }
+  for (const auto& connection : all) {
+    connection->end(unavailable("the transport of this process has been shut down"), ready_);
+    forget(*connection);
+  }
+}
+
+}  // namespace millrace::transport

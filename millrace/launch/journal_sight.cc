@@ -70,7 +70,7 @@ class Replay {
     Phase phase = Phase::waiting;
     std::string address = {};
     std::string machine = {};
-    bool is_there = false;  // of those that come: the attempt that runs has
+    bool is_there = false;  // of those that come: the one that is running or is to has
     bool was_started = false;
   };
 
@@ -81,12 +81,12 @@ class Replay {
       tasks_[it->task].was_started = true;
     }
     if (const auto* it = std::get_if<TasksEnded>(&event))
-      for (const TaskEnded& end : it->ends) tasks_[end.task].phase = Phase::ended;
-    for (const SupervisionAction& action : actions)
-      if (const auto* it = std::get_if<Restart>(&action)) {
-        tasks_[it->task].phase = Phase::waiting;
-        tasks_[it->task].is_there = false;
+      for (const TaskEnded& end : it->ends) {
+        tasks_[end.task].phase = Phase::ended;
+        tasks_[end.task].is_there = false;
       }
+    for (const SupervisionAction& action : actions)
+      if (const auto* it = std::get_if<Restart>(&action)) tasks_[it->task].phase = Phase::waiting;
   }
 
   std::string why() const {

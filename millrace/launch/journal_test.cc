@@ -254,5 +254,37 @@ TEST_CASE("a role that grew and shrank is seen at its size, and who was taken aw
         std::vector<std::string>{"map:2 is gone: scaled down"});
 }
 
+TEST_CASE("elsewhere, a task that is started again runs when it has come again") {
+  const JobSpec job =
+      words({{.name = "map", .count = 1, .restart = {.when = RestartPolicy::When::always}}});
+  std::string text =
+      str_cat(kBegunLate, R"({"at":1000000000,"started":0})", "\n",
+              R"({"at":1000000000,"came":0,"address":"n1:40"})", "\n",
+              R"({"at":2000000000,"ended":[{"task":0,"code":3}]})", "\n",
+              R"({"at":4000000000,"time":true})", "\n", R"({"at":4000000000,"started":0})", "\n");
+  const auto seen = [&] { return sight_of(job, kept(text, {}, 1)).tasks[0]; };
+  CHECK(seen().text == "it is being brought to its machine");
+  CHECK(seen().attempt == 2);
+  text += R"({"at":5000000000,"came":0,"address":"n1:40"})"
+          "\n";
+  CHECK(seen().stage == TaskStage::running);
+}
+
+TEST_CASE("elsewhere, an absent task that holds its place runs as soon as it is wanted") {
+  const JobSpec job = words({{.name = "map", .count = 1, .most = 2}});
+  std::string text = str_cat(kBegunLate, R"({"at":1000000000,"started":0})", "\n",
+                             R"({"at":1000000000,"came":0,"address":"n1:40"})", "\n");
+  const auto seen = [&] { return sight_of(job, kept(text, {}, 2)); };
+  CHECK(seen().stage == JobStage::pending);
+  text += R"({"at":2000000000,"came":1,"address":"n2:41"})"
+          "\n";
+  CHECK(sentence(seen()) == "words: 1 of 1 tasks run");
+  text += R"({"at":3000000000,"scaled":0,"to":2,"by":"anna","wish":"7"})"
+          "\n"
+          R"({"at":3000000000,"started":1})"
+          "\n";
+  CHECK(sentence(seen()) == "words: 2 of 2 tasks run");
+}
+
 }  // namespace
 }  // namespace millrace

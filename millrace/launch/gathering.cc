@@ -100,6 +100,7 @@ AllThere Gathering::all_there(const Place& place) const {
     // The names are those of a job that was checked, the addresses were parsed.
     (void)all.cluster.add_task(other.task.job, other.task.task, other.address);
   all.environment = environment_of(job_, job_.roles[place.role]);
+  all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
   return all;
 }
 
@@ -113,10 +114,7 @@ std::vector<Gathering::Action> Gathering::wanted(size_t task) {
 
 Gathering::Action Gathering::told(const Place& place) const {
   if (place.is_absent) return Tell{place.connection, to_line(ArrivalAnswer(HoldPlace{}))};
-  AllThere all = all_there(place);
-  if (place.attempt > 1)
-    all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
-  return Tell{place.connection, to_line(ArrivalAnswer(std::move(all)))};
+  return Tell{place.connection, to_line(ArrivalAnswer(all_there(place)))};
 }
 
 std::vector<Gathering::Action> Gathering::start_all() {
@@ -126,10 +124,13 @@ std::vector<Gathering::Action> Gathering::start_all() {
   std::string line;
   std::optional<size_t> role;
   for (const Place& place : places_) {
+    if (place.attempt > 1 || place.is_absent) {
+      actions.push_back(told(place));
+      continue;
+    }
     if (role != place.role) line = to_line(ArrivalAnswer(all_there(place)));
     role = place.role;
-    const bool is_of_the_role = place.attempt == 1 && !place.is_absent;
-    actions.push_back(is_of_the_role ? Tell{place.connection, line} : told(place));
+    actions.push_back(Tell{place.connection, line});
   }
   actions.push_back(Note{str_cat("all ", places_.size(), " tasks are there")});
   return actions;

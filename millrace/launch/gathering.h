@@ -91,7 +91,7 @@ class Gathering {
   std::vector<Action> start_all();
   // The cluster, or that it is to hold its place, to one that is there when all have been.
   Action told(const Place& place) const;
-  // All addresses, and the environment of the place's role, without the number of its attempt.
+  // All addresses, and the environment of the place's role and its attempt.
   AllThere all_there(const Place& place) const;
 
   const JobSpec job_;

@@ -48,6 +48,7 @@ void add_yarn_task(CLI::App& app, Invocation& invocation) {
       ->required();
   verb->add_option("--label", flags->wish.label, "Which the machine must have");
   verb->add_option("--node", flags->wish.node, "The machine that it must be");
+  verb->add_option("--rack", flags->wish.rack, "That machine's rack");
   verb->callback([flags, &invocation] {
     invocation.run = [flags, &invocation] { return run_task(*flags, invocation.command); };
   });

@@ -268,10 +268,12 @@ void put_ask_at(std::string& out, const ContainerAsk& ask, std::string_view wher
   if (has_label) put_bytes_field(&out, resource_request::kLabel, ask.wish.label);
 }
 
-// YARN counts a container in both of its places: the node that it is to be on, and all.
+// YARN counts a container in each of its places: the node that it is to be on, its rack, and all.
+// Without a rack it gives none.
 void put_ask(std::string& out, const ContainerAsk& ask) {
   if (ask.wish.node.empty()) return put_ask_at(out, ask, kAnywhere, Elsewhere::allowed);
   put_ask_at(out, ask, ask.wish.node, Elsewhere::allowed);
+  put_ask_at(out, ask, ask.wish.rack, Elsewhere::forbidden);
   put_ask_at(out, ask, kAnywhere, Elsewhere::forbidden);
 }
 

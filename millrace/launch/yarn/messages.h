@@ -41,6 +41,7 @@ struct ContainerWish {
   int cores = 1;
   std::string label = {};  // of the nodes; empty: those without one
   std::string node = {};   // on it or nowhere; empty: anywhere
+  std::string rack = {};   // of that node
   friend bool operator==(const ContainerWish&, const ContainerWish&) = default;
 };
 

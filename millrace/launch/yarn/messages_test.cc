@@ -48,10 +48,12 @@ TEST_CASE("what is asked for has the bytes that Hadoop's protocol gives it") {
 }
 
 TEST_CASE("a container that is to be on one node is asked for there, and nowhere else") {
-  const ContainerWish wish{.priority = 7, .megabytes = 64, .label = "gpu", .node = "n2"};
+  const ContainerWish wish{
+      .priority = 7, .megabytes = 64, .label = "gpu", .node = "n2", .rack = "/r"};
   const std::string room = text(3, number(1, 64) + number(2, 1)) + number(4, 1);
   CHECK(allocate_request({.asks = {{.wish = wish, .count = 1}}}) ==
         text(1, text(1, number(1, 7)) + text(2, "n2") + room + number(5, 1)) +
+            text(1, text(1, number(1, 7)) + text(2, "/r") + room + number(5, 0)) +
             text(1, text(1, number(1, 7)) + text(2, "*") + room + number(5, 0) + text(6, "gpu")) +
             number(4, 0) + "\x2D\0\0\0\0"s);
 }

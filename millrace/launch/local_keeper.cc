@@ -10,10 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <optional>
 
-#include "millrace/base/clock.h"
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/plan.h"
 
@@ -87,12 +84,12 @@ class Keeper {
       : control_(duty.control),
         reports_(duty.reports),
         task_(task),
-        left_alone_(duty.left_alone),
+        left_alone_(duty.left_alone / kKeeperSweepMilliseconds),
         child_signals_(child_signals) {}
 
   void run() {
     while (reap() == Left::some) {
-      if (kill_from_ && Clock::real().now() >= *kill_from_) kill_children();
+      if (killing_ && left_alone_ <= 0) kill_children();
       wait();
     }
   }
@@ -113,7 +110,7 @@ class Keeper {
 
   void report_end(int status, const rusage& usage) {
     task_ = 0;
-    begin_killing();
+    killing_ = true;
     send_report(reports_, {KeeperReport::Kind::ended, KeeperReport::Stage::program, status, 0,
                            int64_t{usage.ru_maxrss} * 1024});
   }
@@ -121,7 +118,8 @@ class Keeper {
   void wait() {
     std::array<pollfd, 2> events = {pollfd{child_signals_, POLLIN, 0}, pollfd{control_, POLLIN, 0}};
     // While it kills, it looks again now and then: a process may become a child without a signal.
-    poll(events.data(), events.size(), kill_from_ ? kKeeperSweepMilliseconds : -1);
+    const int ready = poll(events.data(), events.size(), killing_ ? kKeeperSweepMilliseconds : -1);
+    if (ready == 0) --left_alone_;
     signalfd_siginfo ignored;
     if (events[0].revents != 0) [[maybe_unused]]
       ssize_t size = read(child_signals_, &ignored, sizeof ignored);
@@ -136,21 +134,17 @@ class Keeper {
       if (task_ != 0) kill(-task_, SIGTERM);
       return;
     }
-    begin_killing();
-    if (task_ != 0) kill(left_alone_ > left_alone_.zero() ? task_ : -task_, SIGKILL);
+    killing_ = true;
+    if (task_ != 0) kill(left_alone_ > 0 ? task_ : -task_, SIGKILL);
     if (size <= 0) control_ = -1;  // poll() passes over it
-  }
-
-  void begin_killing() {
-    if (!kill_from_) kill_from_ = Clock::real().now() + left_alone_;
   }
 
   int control_;
   const int reports_;
-  pid_t task_;  // 0 once it has ended
-  const std::chrono::milliseconds left_alone_;
+  pid_t task_;      // 0 once it has ended
+  int left_alone_;  // for so many sweeps, since it kills
   const int child_signals_;
-  std::optional<Clock::Time> kill_from_;
+  bool killing_ = false;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ using std::chrono::seconds;
 constexpr Clock::Duration kProgressOnTerminal = seconds(1);
 constexpr Clock::Duration kProgressElsewhere = seconds(10);
 constexpr Clock::Duration kLookForWishes = seconds(1);
+constexpr int kSignalComesWithin = 1000;  // milliseconds
 constexpr int kSweeps = 100;
 constexpr int kSweepMilliseconds = 20;
 constexpr Clock::Duration kSweep = milliseconds(kSweepMilliseconds);
@@ -395,8 +396,17 @@ class LocalRun {
         continue;
       }
       ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
+      if (ended.ends.back().facts.by_hand) await_signal();
     }
     if (!ended.ends.empty()) tell(ended);
+  }
+
+  // Who ends the whole job by hand ends its tasks, too, and they may be quicker.
+  void await_signal() {
+    if (supervision_.stopping()) return;
+    pollfd signal{signals_.descriptor(), POLLIN, 0};
+    poll(&signal, 1, kSignalComesWithin);
+    heed_signals();
   }
 
   ExitFacts facts_of(const ProcessEnd& end, const TaskAttempts& task) {

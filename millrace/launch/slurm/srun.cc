@@ -112,7 +112,10 @@ bool hear_srun(std::string_view line, ExitFacts& facts) {
   if (has("DUE TO NODE FAILURE")) take_away("its machine is lost");
   if (has("DUE TO PREEMPTION")) take_away("preempted: Slurm gave its machine to another job");
   if (has("DUE TO TIME LIMIT")) take_away("Slurm's time limit");
-  if (has(" CANCELLED AT ") && has("***")) take_away("cancelled: its step was ended by scancel");
+  if (has(" CANCELLED AT ") && has("***")) {
+    facts.by_hand = !has("DUE TO ");
+    take_away("cancelled: its step was ended by scancel");
+  }
   for (std::string_view mark : {"Unable to create step for job", "Unable to confirm allocation"})
     if (has(mark) && has("error: ")) facts.start_error = line.substr(line.find("error: ") + 7);
   return true;

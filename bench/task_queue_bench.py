@@ -1,4 +1,5 @@
-"""Calls of a task that does nothing: one after the other, each waited for, and many at once.
+"""Calls of a task that does nothing: many at once, sent one by one and together, and one after the other, each
+waited for.
 
 One client, one worker process, one broker. The peer is Celery with Redis, if python3-celery, python3-redis and
 redis-server are there; otherwise the figures stand alone, and a line says so.
@@ -14,6 +15,7 @@ import tempfile
 import time
 
 from figures import report, rounds
+from millrace import tasks
 
 ROUNDS, CALLS, PINGS = 5, 1000, 100
 PATIENCE = 60  # seconds
@@ -28,11 +30,37 @@ def each_of_many(noop):
     return (time.perf_counter() - start) / CALLS * 1e6
 
 
+def each_of_a_group(noop):
+    """The same, of calls that are sent together and waited for together."""
+    start = time.perf_counter()
+    together(noop)([noop.s() for _ in range(CALLS)])
+    return (time.perf_counter() - start) / CALLS * 1e6
+
+
+def together(noop):
+    """A function that sends signatures of a task as a group, and waits for all."""
+    if isinstance(noop, tasks.Task):
+        return lambda calls: tasks.Group(calls).get(timeout=PATIENCE)
+    import celery
+
+    return lambda calls: celery.group(calls).apply_async().get(timeout=PATIENCE)
+
+
 def alone(noop):
     """Microseconds from sending a call to having its result, the mean of some."""
     start = time.perf_counter()
     for _ in range(PINGS):
         noop.delay().get(timeout=PATIENCE)
+    return (time.perf_counter() - start) / PINGS * 1e6
+
+
+def asked(noop):
+    """The same, where sending and waiting are one. Celery has no such thing."""
+    if not isinstance(noop, tasks.Task):
+        return alone(noop)
+    start = time.perf_counter()
+    for _ in range(PINGS):
+        noop.s().get(timeout=PATIENCE)
     return (time.perf_counter() - start) / PINGS * 1e6
 
 
@@ -91,7 +119,9 @@ def main():
     with ours() as noop, celerys() as peer:
         for name, measure in (
             ("a no-op task of many, one client and one worker", each_of_many),
+            ("the same, sent and waited for together", each_of_a_group),
             ("a no-op task alone, from sent to its result", alone),
+            ("the same, sent and waited for in one step", asked),
         ):
             mine, theirs = [], []
             for is_counted in rounds(ROUNDS):

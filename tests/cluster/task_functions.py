@@ -28,3 +28,12 @@ def hold(name):
 @app.task(name="die", attempts=2)
 def die():
     os.kill(os.getpid(), 9)
+
+
+@app.task(name="note", attempts=10000)
+def note(value):
+    """Writes down who it is, in one line of a file that all share."""
+    this = tasks.current()
+    with open(FOLDER / "notes", "a") as file:
+        file.write(f"{this.id} {this.attempt}\n")
+    return value + 1

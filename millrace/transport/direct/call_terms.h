@@ -21,13 +21,16 @@ struct CallTerms {
   std::string_view method;
   Cancellation* cancellation;
   std::optional<Clock::Time> deadline;
+  WhenDown when_down;
   std::shared_ptr<PeerPulse> pulse;
   Metrics& metrics;
 
   static CallTerms of(const OutgoingRequest& request, const Oversight& oversight) {
-    return {request.peer,     request.method,  request.cancellation,
-            request.deadline, oversight.pulse, oversight.metrics};
+    return {request.peer,      request.method,  request.cancellation, request.deadline,
+            request.when_down, oversight.pulse, oversight.metrics};
   }
+  // Calls that may wait for the peer to come up are left alone by its pulse.
+  bool is_overseen() const { return when_down == WhenDown::fail; }
   void count_request(size_t bytes) const {
     metrics.add(counter_of(RpcSide::made, rpc_method(method)));
     metrics.add(Counter::bytes_sent, static_cast<int64_t>(bytes));

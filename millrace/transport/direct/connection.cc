@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "millrace/base/result.h"
+#include "millrace/transport/threads/after_event.h"
 
 namespace millrace::transport {
 namespace {
@@ -52,8 +53,24 @@ bool Connection::is_flushed() const {
   return is_broken_ || (outbox_.empty() && !is_writing_);
 }
 
-void Connection::flush() {
+void Connection::have_scribe(Scribe& scribe) {
   MutexLock lock(mutex_);
+  scribe_ = &scribe;
+}
+
+void Connection::flush() {
+  if (AfterEvent::Turn::is_now()) {
+    MutexLock lock(mutex_);
+    if (is_left_to_scribe_) return;
+    is_left_to_scribe_ = scribe_ != nullptr && scribe_->write_soon(shared_from_this());
+    if (is_left_to_scribe_) return;
+  }
+  write_all();
+}
+
+void Connection::write_all() {
+  MutexLock lock(mutex_);
+  is_left_to_scribe_ = false;
   if (is_writing_ || is_blocked_ || is_broken_) return;
   is_writing_ = true;
   while (write_some()) {
@@ -102,7 +119,7 @@ void Connection::became_writable() {
     is_blocked_ = false;
     was_writable_ = true;
   }
-  flush();
+  write_all();
 }
 
 void Connection::hang_up() const { ::shutdown(socket_.get(), SHUT_RDWR); }
@@ -112,6 +129,7 @@ void Connection::end(const Status& why, Events& events) {
   {
     MutexLock lock(mutex_);
     is_broken_ = true;
+    scribe_ = nullptr;
     if (!is_writing_) outbox_.clear();
   }
   hang_up();

@@ -18,6 +18,18 @@
 
 namespace millrace::transport {
 
+class Connection;
+
+// Who writes connections a little later: what is said during one event goes out together.
+class Scribe {
+ public:
+  // False if it sleeps, and does nothing soon.
+  virtual bool write_soon(std::shared_ptr<Connection> connection) = 0;
+
+ protected:
+  ~Scribe() = default;
+};
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Events = std::deque<Event*>;
@@ -30,6 +42,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // In two: what is put is in its place before others that are put later, and is written by the
   // next flush(), whoever calls it.
   void put(DirectOutgoing message);
+  // On a thread that handles an event it may be left to the scribe (AfterEvent::Turn).
   void flush();
   // True if all that was put has been written.
   bool is_flushed() const;
@@ -42,6 +55,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // known to have ended it.
   Reading read(bool is_ending, Events& events);
   void became_writable();
+  void write_all();
+  // Until the end; before it is read.
+  void have_scribe(Scribe& scribe);
   // Nothing will be read any more.
   void end(const Status& why, Events& events);
 
@@ -72,6 +88,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   mutable Mutex mutex_;
   Outbox outbox_ MR_GUARDED_BY(mutex_);
   std::string greeting_to_send_ MR_GUARDED_BY(mutex_);
+  Scribe* scribe_ MR_GUARDED_BY(mutex_) = nullptr;
+  bool is_left_to_scribe_ MR_GUARDED_BY(mutex_) = false;
   bool is_writing_ MR_GUARDED_BY(mutex_) = false;
   bool is_blocked_ MR_GUARDED_BY(mutex_) = false;    // the system takes nothing at the moment
   bool was_writable_ MR_GUARDED_BY(mutex_) = false;  // again, while somebody was writing

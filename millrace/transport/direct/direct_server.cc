@@ -36,7 +36,8 @@ DirectServer::DirectServer(const Host& host, const ServedMethods& methods,
           LineService{.host = host,
                       .methods = methods,
                       .running = std::move(running),
-                      .rounds = std::make_shared<Rounds>(host, patience)})) {}
+                      .rounds = std::make_shared<Rounds>(host, patience),
+                      .goes_on = std::make_shared<AfterEvent>(host.pool)})) {}
 
 DirectServer::~DirectServer() { stop(service_->host.clock.now()); }
 

@@ -30,7 +30,7 @@ class LineCall final : public Event,
   // From now on its peer's silence, its cancellation and its deadline end it. They do nothing as
   // long as the line does not know it.
   void watch(const Host& host) {
-    terms_.pulse->enter(*this);
+    if (terms_.is_overseen()) terms_.pulse->enter(*this);
     if (terms_.cancellation != nullptr) {
       registration_ = terms_.cancellation->on_cancel(
           [this](const Status& why) { line_->abandon(number_, why.as_consequence()); });
@@ -41,7 +41,7 @@ class LineCall final : public Event,
     }
   }
   void unwatch() {
-    terms_.pulse->leave(*this);
+    if (terms_.is_overseen()) terms_.pulse->leave(*this);
     registration_.release();
     timer_.cancel();
   }

@@ -14,10 +14,8 @@ constexpr std::chrono::milliseconds kPatience{500};
 // Private lines that wait for the next caller. More callers at once have their own for a call.
 constexpr size_t kMostIdle = 64;
 
-// Calls that carry offers go where offers come.
-bool goes_by_line(const OutgoingRequest& request) {
-  return request.when_down == WhenDown::fail && !carries_promises(request.method);
-}
+// Introductions go where offers come.
+bool goes_by_line(const OutgoingRequest& request) { return !is_introduction(request.method); }
 
 }  // namespace
 
@@ -72,6 +70,7 @@ std::shared_ptr<Line> Lines::line() {
 bool Lines::start(OutgoingRequest& request, const Oversight& oversight, Line::Answer& answer) {
   if (!goes_by_line(request)) return false;
   const std::shared_ptr<Line> there = line();
+  // Who waits for a peer to come up is best served by one that is up.
   return there != nullptr && there->start(request, oversight, answer);
 }
 

@@ -3,8 +3,8 @@
 //
 // A peer that is a program of ours says so in answers to some calls that are made the other way
 // (promises.h). Lines connect with the first call after that; until they have, and if they can't,
-// calls go the other way, which knows what to say of a peer that can't be reached. Calls that wait
-// for a peer to come up always do.
+// calls go the other way, which knows what to say of a peer that can't be reached, and how to wait
+// for one that is to come.
 #pragma once
 
 #include <memory>

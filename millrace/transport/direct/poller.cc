@@ -15,6 +15,8 @@ namespace millrace::transport {
 namespace {
 
 constexpr int kEventsAtOnce = 64;
+// What these say goes out together.
+constexpr int kEventsTogether = 8;
 constexpr uint64_t kWake = 0;  // no connection has this number
 
 Status no_descriptor(std::string_view what) {
@@ -56,6 +58,7 @@ Status Poller::add(const std::shared_ptr<Connection>& connection) {
   if (is_closed_) return unavailable("the transport of this process has been shut down");
   MR_TRY(begin());
   const uint64_t number = ++num_added_;
+  connection->have_scribe(*this);
   connections_.emplace(number, connection);
   numbers_.emplace(connection.get(), number);
   // Edges: a connection is looked at when something has changed, and is then read to its end.
@@ -95,17 +98,49 @@ void Poller::close() {
 std::optional<Happening> Poller::next() {
   while (true) {
     if (!ready_.empty()) {
+      if (++since_written_ > kEventsTogether) write_what_waits(Then::go_on);
       Event* const event = ready_.front();
       ready_.pop_front();
       return Happening{event, true};
     }
+    write_what_waits(unread_.empty() ? Then::sleep : Then::go_on);
     if (is_over()) return std::nullopt;
     wait(unread_.empty());
+    has_woken();
     if (unread_.empty()) continue;
     const Unread next = std::move(unread_.front());
     unread_.pop_front();
     read(next.connection, next.is_ending);
   }
+}
+
+bool Poller::write_soon(std::shared_ptr<Connection> connection) {
+  MutexLock lock(unwritten_mutex_);
+  if (sleeps_) return false;
+  unwritten_.push_back(std::move(connection));
+  return true;
+}
+
+void Poller::write_what_waits(Then then) {
+  since_written_ = 0;
+  std::vector<std::shared_ptr<Connection>> connections;
+  while (true) {
+    {
+      MutexLock lock(unwritten_mutex_);
+      connections.swap(unwritten_);
+      if (connections.empty()) {
+        sleeps_ = then == Then::sleep;
+        return;
+      }
+    }
+    for (const auto& connection : connections) connection->write_all();
+    connections.clear();
+  }
+}
+
+void Poller::has_woken() {
+  MutexLock lock(unwritten_mutex_);
+  sleeps_ = false;
 }
 
 bool Poller::is_over() {

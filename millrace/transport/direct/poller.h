@@ -22,7 +22,7 @@
 
 namespace millrace::transport {
 
-class Poller final : public EventSource {
+class Poller final : public EventSource, public Scribe {
  public:
   // `on_first_use` sees to it that somebody reads; if it can't, it is asked again at the next use.
   explicit Poller(absl::AnyInvocable<Status()> on_first_use);
@@ -37,8 +37,13 @@ class Poller final : public EventSource {
   void close();
 
   std::optional<Happening> next() override;
+  // By whoever leads next: at the end of the event, or after a moment if that takes longer.
+  bool write_soon(std::shared_ptr<Connection> connection) override;
 
  private:
+  enum class Then : uint8_t { go_on, sleep };
+  void write_what_waits(Then then);
+  void has_woken();
   Status begin() MR_REQUIRES(mutex_);
   void wake() const;
   void wait(bool may_sleep);
@@ -61,12 +66,16 @@ class Poller final : public EventSource {
   absl::flat_hash_map<uint64_t, std::shared_ptr<Connection>> connections_ MR_GUARDED_BY(mutex_);
   absl::flat_hash_map<const Connection*, uint64_t> numbers_ MR_GUARDED_BY(mutex_);
   std::vector<Event*> posted_ MR_GUARDED_BY(mutex_);
+  Mutex unwritten_mutex_;
+  bool sleeps_ MR_GUARDED_BY(unwritten_mutex_) = false;
+  std::vector<std::shared_ptr<Connection>> unwritten_ MR_GUARDED_BY(unwritten_mutex_);
 
   // Of the reading thread.
   struct Unread {
     std::shared_ptr<Connection> connection;
     bool is_ending;
   };
+  int since_written_ = 0;  // events
   Connection::Events ready_;
   std::deque<Unread> unread_;
 };

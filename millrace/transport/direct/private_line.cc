@@ -55,7 +55,7 @@ class WaitedCall final : public Overseen {
  public:
   WaitedCall(const FileDescriptor& socket, CallTerms terms)
       : socket_(socket), terms_(std::move(terms)) {
-    terms_.pulse->enter(*this);
+    if (terms_.is_overseen()) terms_.pulse->enter(*this);
     if (terms_.cancellation != nullptr)
       registration_ = terms_.cancellation->on_cancel([this](const Status&) { hang_up(); });
   }
@@ -69,7 +69,7 @@ class WaitedCall final : public Overseen {
   }
   void unwatch() {
     if (!std::exchange(is_watched_, false)) return;
-    terms_.pulse->leave(*this);
+    if (terms_.is_overseen()) terms_.pulse->leave(*this);
     registration_.release();
   }
 

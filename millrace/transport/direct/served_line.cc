@@ -35,7 +35,12 @@ class LineRequest final : public RunningCall {
   std::string_view method() const override { return method_; }
   Chunks request() const override { return request_.chunks(); }
   void drop_request() override { request_.drop(); }
-  Call call() override { return {.cancellation = &cancellation_, .deadline = deadline_}; }
+  Call call() override {
+    // Who has a deadline may outlive his caller's patience, and is to hold up none of our threads.
+    return {.cancellation = &cancellation_,
+            .runner = deadline_ ? nullptr : service_->goes_on.get(),
+            .deadline = deadline_};
+  }
 
   // Whoever has been told the reason answers with it.
   Status enter() {

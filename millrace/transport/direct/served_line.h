@@ -16,6 +16,7 @@
 #include "millrace/transport/protocol/rounds.h"
 #include "millrace/transport/protocol/running_calls.h"
 #include "millrace/transport/protocol/silence.h"
+#include "millrace/transport/threads/after_event.h"
 
 namespace millrace::transport {
 
@@ -26,7 +27,8 @@ struct LineService {
   Host host;
   const ServedMethods& methods;
   std::shared_ptr<RunningCalls> running;
-  std::shared_ptr<Rounds> rounds;  // with as much patience as silent peers are given
+  std::shared_ptr<Rounds> rounds;       // with as much patience as silent peers are given
+  std::shared_ptr<AfterEvent> goes_on;  // where calls go on after a wait
 };
 
 class ServedLine final : public Connection, public Visited {

@@ -15,9 +15,16 @@ inline constexpr std::string_view kAnswersAtOnceKey = "millrace-answers-at-once"
 inline constexpr std::string_view kDirectKey = "millrace-direct";
 inline constexpr std::string_view kDirectVersion = "1";
 
-// In the answers to these, which a caller has before it hands over work that takes long.
-constexpr bool carries_promises(std::string_view method) {
+// The first calls to a master and to a worker, which a caller makes before it hands over work that
+// takes long. They are made again when the other side may have changed.
+constexpr bool is_introduction(std::string_view method) {
   return method == worker_method::kGetStatus || method == master_method::kCreateSession;
+}
+
+// In the answers to these. Workers that fetch from each other have not introduced themselves: their
+// masters have.
+constexpr bool carries_promises(std::string_view method) {
+  return is_introduction(method) || method == worker_method::kRecvTensor;
 }
 
 }  // namespace millrace::transport

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/base/start_thread.h"
+#include "millrace/transport/threads/after_event.h"
 
 namespace millrace::transport {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr auto kMoment = std::chrono::milliseconds(1);
 constexpr auto kAtOnce = std::chrono::nanoseconds(1);
 // More events than this in a moment are many.
-constexpr uint64_t kMany = 6;
+constexpr uint64_t kMany = 2;
 // One event in so many leaves the alarm set, so that the watcher sees how many there are.
 constexpr uint64_t kSample = 64;
 
@@ -96,7 +97,11 @@ void EventThreads::lead() {
     beat_.store(beat + 1);
     const bool sets_alarm = !alarm_is_set_.load();
     if (sets_alarm) set_alarm(beat + 1);
-    next->event->happened(next->ok);
+    {
+      AfterEvent::Turn turn(beat_, beat + 1, has_watcher_.load());
+      next->event->happened(next->ok);
+      turn.do_what_was_posted();
+    }
     uint64_t mine = beat + 1;
     if (!beat_.compare_exchange_strong(mine, beat + 2)) return;  // another thread leads now
     beat += 2;

@@ -35,6 +35,7 @@ class Fetches:
       tensors: the distinct Tensors whose values are wanted, in the order of the answer.
       operations: the distinct Operations that are to run.
       is_single: True if the fetch is one Tensor and nothing else, whose value is wanted as it is.
+      is_flat: True if it is a list of Tensors, none of them twice, whose values are wanted as they are.
 
     Args:
       graph: where they are.
@@ -51,6 +52,8 @@ class Fetches:
         self._kept = kept
         self._handles = [i for i, tensor in enumerate(self.tensors) if is_handle(tensor)]
         self.is_single = isinstance(self._shape, int) and not self._handles
+        in_order = list(range(len(self.tensors)))
+        self.is_flat = type(fetches) is list and self._shape == in_order and not self._handles
 
     def _parse(self, fetch):
         """The fetch with its leaves replaced: by a position in the answer, or by None."""

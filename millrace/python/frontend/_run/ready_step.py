@@ -68,6 +68,8 @@ class ReadyStep:
             self.run = functools.partial(_run_nothing, fetches, fed, feeds)
         elif fetches.is_single and not fed:
             self.run = prepared.run_single
+        elif fetches.is_flat and not fed:
+            self.run = prepared.run
         else:
             self.run = functools.partial(_run_structured, prepared, fetches, fed)
 

@@ -5,8 +5,10 @@ import json
 import random
 import time
 
+from millrace._state.leased import LONGEST_LEASE
 from millrace._tasks import calls, code, results, values, verdicts
 from millrace._tasks.broker import Broker
+from millrace._tasks.unread import Unread
 
 _PATIENCE = 30.0  # seconds
 
@@ -79,8 +81,15 @@ class Signature:
     def send(self, **options):
         """Sends it; its Result."""
         call = self.call(**options)
-        self.app.send_calls([call])
-        return self.app.result(call.id)
+        return self.app.send_calls([call], [call.id])[0]
+
+    def get(self, timeout=results.PATIENCE, **options):
+        """Sends it, and waits for its value: what `send(**options).get(timeout)` gives, in one step.
+
+        Raises:
+          as send, and as Result.get.
+        """
+        return self.app.ask(self.call(**options), timeout)
 
     def call(self, **options):
         """The Call with an id of its own."""
@@ -136,6 +145,10 @@ class App:
             raise ValueError(
                 f"patience is {patience!r} and keep {keep!r} s; both must be more than 0"
             )
+        if isinstance(lease, bool) or not 0 < lease <= LONGEST_LEASE:
+            raise ValueError(
+                f"lease is {lease!r} s; it must be more than 0 and at most {LONGEST_LEASE:g}"
+            )
         self.name = name
         self.keep = keep
         self.pickles = pickles
@@ -143,6 +156,7 @@ class App:
         self.clock = clock
         self.tasks = {}
         self.broker = Broker(broker, device, name, lease, patience)
+        self.unread = Unread(self.broker)
         self._random = random
 
     def task(self, function=None, *, name=None, **options):
@@ -211,8 +225,7 @@ class App:
         """
         made = Signature(self, f"code:{function.__qualname__}", tuple(args), dict(kwargs or {}))
         call = made.call(**options).but(code=code.packed_code(function))
-        self.send_calls([call])
-        return self.result(call.id)
+        return self.send_calls([call], [call.id])[0]
 
     def call_of(self, signature, options):
         """The Call of a Signature, with an id of its own."""
@@ -244,22 +257,33 @@ class App:
         """An id that no call has."""
         return 1 + self._random.getrandbits(62)
 
-    def send_calls(self, sent):
-        """Sends Calls, and what follows each in a chain, in one step."""
+    def send_calls(self, sent, wanted):
+        """Sends Calls, and what follows each in a chain, in one step: the Results of those whose ids are wanted."""
+        self.broker.send(self._sent(sent))
+        for number in wanted:
+            self.unread.add(number)
+        return [self._result(number) for number in wanted]
+
+    def ask(self, call, timeout):
+        """Sends a Call, and waits for its value."""
+        text = self.broker.ask(self._sent([call]), timeout)
+        return results.value_of(calls.shown_id(call.id), json.loads(text), self.pickles)
+
+    def _sent(self, sent):
         now = self.clock()
         told = [each for first in sent for each in (first, *first.then)]
-        self.broker.send(
-            verdicts.Settlement(
-                fresh={each.id: each.state(calls.WAITING, now) for each in told},
-                waiting=[each for each in sent if each.eta <= now and not each.gathers],
-                later=[each for each in sent if each.eta > now or each.gathers],
-            )
+        return verdicts.Settlement(
+            fresh={each.id: each.state(calls.WAITING, now) for each in told},
+            waiting=[each for each in sent if each.eta <= now and not each.gathers],
+            later=[each for each in sent if each.eta > now or each.gathers],
         )
+
+    def _result(self, number):
+        return results.Result(self.broker, number, self.pickles, self.unread)
 
     def result(self, number):
         """The Result of a call by its id: an int, or the text that Result.id is."""
-        number = calls.read_id(number) if isinstance(number, str) else number
-        return results.Result(self.broker, number, self.pickles)
+        return self._result(calls.read_id(number) if isinstance(number, str) else number)
 
     # ---- What is repeated ------------------------------------------------------------------------
 

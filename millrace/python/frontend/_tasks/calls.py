@@ -11,10 +11,12 @@ STARTED = "STARTED"
 STATES = (WAITING, STARTED, RETRY, SUCCESS, FAILURE, DEAD, EXPIRED, REVOKED)
 
 LATEST = 9e12  # seconds since 1970: the last moment that can be waited for
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _LARGEST_ID = _LARGEST_PRIORITY = 2**63 - 1
 
 
-@dataclasses.dataclass(frozen=True)
+# Nobody changes one: `but` makes another. Not frozen, which costs more than all else that is done to make one.
+@dataclasses.dataclass(slots=True)
 class Call:
     """One call of a task, as it waits on the broker.
 
@@ -55,7 +57,7 @@ class Call:
 
     def text(self):
         """As bytes. What stands at its default is left out."""
-        return json.dumps(_fields(self), separators=(",", ":")).encode()
+        return _encode(_fields(self)).encode()
 
     def but(self, **changes):
         """The same call with other attributes."""
@@ -73,19 +75,40 @@ class Call:
         return json.dumps(told).encode()
 
 
-_TYPES = {field.name: field for field in dataclasses.fields(Call)}
+_FIELDS = [field.name for field in dataclasses.fields(Call)]
+_TYPES = {
+    "id": (int,),
+    "name": (str,),
+    "args": (list,),
+    "kwargs": (dict,),
+    "priority": (int,),
+    "sent": (int, float),
+    "eta": (int, float),
+    "expires": (int, float),
+    "retries": (int,),
+    "then": (list,),
+    "gathers": (list,),
+    "takes_value": (bool,),
+    "cause": (str,),
+    "code": (str,),
+    "is_admitted": (bool,),
+    "period": (list, type(None)),
+}
 
 
 def _fields(call):
-    told = {}
-    for name, field in _TYPES.items():
+    told = {"id": call.id, "name": call.name}
+    for name in _FIELDS[2:]:
+        # All defaults but one are empty.
         value = getattr(call, name)
-        if name == "then":
-            value = [_fields(each) for each in value]
-        has_default = field.default is not dataclasses.MISSING
-        empty = field.default if has_default else None
-        if value != empty and value not in ([], {}):
+        if value and value is not True:
             told[name] = value
+    if call.then:
+        told["then"] = [_fields(each) for each in call.then]
+    if not call.takes_value:
+        told["takes_value"] = False
+    if call.is_admitted:
+        told["is_admitted"] = True
     return told
 
 
@@ -102,28 +125,28 @@ def read_call(text):
 
 
 def _call(told):
-    if not isinstance(told, dict) or not told.keys() <= _TYPES.keys():
+    if not isinstance(told, dict):
         raise ValueError(f"no call, but {str(told)[:100]}")
-    call = Call(**{**told, "then": [_call(each) for each in told.get("then", ())]})
-    for name in ("id", "name", "args", "kwargs", "then", "gathers", "cause", "code"):
-        wanted = {"id": int, "args": list, "kwargs": dict, "then": list, "gathers": list}.get(
-            name, str
-        )
-        if type(getattr(call, name)) is not wanted:
-            raise ValueError(f"{name} of a call is {getattr(call, name)!r}")
-    for name in ("priority", "sent", "eta", "expires", "retries"):
-        wanted = (int,) if name in ("priority", "retries") else (int, float)
-        if type(getattr(call, name)) not in wanted:
-            raise ValueError(f"{name} of a call is {getattr(call, name)!r}")
+    for name, value in told.items():
+        if name not in _TYPES:
+            raise ValueError(f"no call, but {str(told)[:100]}")
+        if type(value) not in _TYPES[name]:
+            raise ValueError(f"{name} of a call is {value!r}")
+    if "then" in told:
+        told["then"] = [_call(each) for each in told["then"]]
+    call = Call(**told)
     if any(type(each) is not int for each in call.gathers):
         raise ValueError(f"gathers of a call is {call.gathers!r}")
-    if call.period is not None and [type(each) for each in call.period] != [str, int, float]:
-        raise ValueError(f"period of a call is {call.period!r}")
-    if call.period is not None and not 0 < call.period[2] <= LATEST:
-        raise ValueError(f"period of a call is {call.period!r}")
+    if call.period is not None:
+        _check_period(call.period)
     check_id(call.id)
     check_order(call)
     return call
+
+
+def _check_period(period):
+    if [type(each) for each in period] != [str, int, float] or not 0 < period[2] <= LATEST:
+        raise ValueError(f"period of a call is {period!r}")
 
 
 def check_order(call):

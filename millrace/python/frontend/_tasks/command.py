@@ -141,7 +141,7 @@ def _known(app):
                 state |= json.loads(running[number]) | {"state": calls.STARTED}
             elif number in revoked:
                 state["state"] = calls.REVOKED
-        known[number] = state
+        known[calls.shown_id(number)] = state
     return known
 
 
@@ -184,7 +184,7 @@ def _inspect(app, options):
         print(calls.shown_id(number))
         told = dict(state)
         if verdicts.has_ended(state):
-            told |= json.loads(app.broker.result(number, options.patience))
+            told |= json.loads(app.broker.result(number, options.patience)[0])
         for what, value in told.items():
             if what in ("sent", "at", "since", "eta"):
                 value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value))

@@ -4,8 +4,9 @@ import json
 import time
 
 from millrace._tasks import calls, errors, values, verdicts
+from millrace._tasks.steps import AT_ONCE
 
-_PATIENCE = 60.0  # seconds
+PATIENCE = 60.0  # seconds
 _SETTLING = 5.0  # seconds, of which a call takes some milliseconds
 
 
@@ -16,17 +17,21 @@ class Result:
       id: of the call, as text.
     """
 
-    def __init__(self, broker, number, pickles):
+    def __init__(self, broker, number, pickles, unread):
         self._broker = broker
         self._number = number
         self._pickles = pickles
+        self._unread = unread
         self._end = None  # the state in which it has ended, once its result is known here
+
+    def __del__(self):
+        self._unread.drop(self._number)
 
     @property
     def id(self):
         return calls.shown_id(self._number)
 
-    def get(self, timeout=_PATIENCE):
+    def get(self, timeout=PATIENCE):
         """What the task returned; waits for it for so many seconds.
 
         Raises:
@@ -35,15 +40,15 @@ class Result:
           tasks.BrokerLost: a ConnectionError.
         """
         try:
-            told = json.loads(self._broker.result(self._number, timeout))
+            told = json.loads(self._unread.text_of(self._number, timeout))
         except errors.NoResult as error:
             raise errors.NoResult(f"{error}; it is {self.state}") from None
         self._end = told["state"]
-        if self._end == calls.SUCCESS:
-            return values.unpacked(told["value"], self._pickles)
-        raise errors.TaskError(
-            self.id, told["name"], told["state"], told["message"], told["traceback"]
-        )
+        return value_of(self.id, told, self._pickles)
+
+    def look_ahead(self, others, seconds):
+        """Before `get` is asked of it and of others behind it: they may come many at a time."""
+        self._unread.look_ahead([self._number, *(each._number for each in others)], seconds)
 
     @property
     def state(self):
@@ -101,6 +106,19 @@ class Result:
         return f"<tasks.Result of call {self.id}>"
 
 
+def value_of(shown_id, told, pickles):
+    """The value that a call's result tells of.
+
+    Raises:
+      TaskError: if it tells of none.
+    """
+    if told["state"] == calls.SUCCESS:
+        return values.unpacked(told["value"], pickles)
+    raise errors.TaskError(
+        shown_id, told["name"], told["state"], told["message"], told["traceback"]
+    )
+
+
 class GroupResult:
     """The results of calls that were sent together.
 
@@ -111,14 +129,18 @@ class GroupResult:
     def __init__(self, results):
         self.results = list(results)
 
-    def get(self, timeout=_PATIENCE):
+    def get(self, timeout=PATIENCE):
         """The list of what they returned; waits for so many seconds for all of them together.
 
         Raises:
           as Result.get, of the first in order that has no value.
         """
         end = time.monotonic() + timeout
-        return [each.get(max(0.0, end - time.monotonic())) for each in self.results]
+        got = []
+        for i, each in enumerate(self.results):
+            each.look_ahead(self.results[i + 1 : i + AT_ONCE], end - time.monotonic())
+            got.append(each.get(max(0.0, end - time.monotonic())))
+        return got
 
     def is_ready(self):
         """Whether all have ended."""

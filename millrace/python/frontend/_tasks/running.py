@@ -1,6 +1,5 @@
 """Running one call in a worker's thread: what the function is told of it, and its time limit."""
 
-import contextlib
 import ctypes
 import threading
 import time
@@ -20,10 +19,14 @@ class CurrentCall:
     """
 
     def __init__(self, broker, call, attempt):
-        self.id, self.name = calls.shown_id(call.id), call.name
+        self.name = call.name
         self.attempt, self.retries = attempt, call.retries
         self._broker = broker
         self._number = call.id
+
+    @property
+    def id(self):
+        return calls.shown_id(self._number)
 
     def is_revoked(self):
         """Whether somebody does not want it any more. Asks the broker."""
@@ -35,14 +38,9 @@ def current():
     return getattr(_of_thread, "call", None)
 
 
-@contextlib.contextmanager
-def told_of(call):
-    """Inside, `current()` gives a CurrentCall."""
+def tell(call):
+    """From now on `current()` gives this thread a CurrentCall, or None."""
     _of_thread.call = call
-    try:
-        yield
-    finally:
-        _of_thread.call = None
 
 
 class TimeLimits:

@@ -28,8 +28,11 @@ class Chain:
     def send(self, **options):
         """Sends it; the Result of the last one."""
         call = self.call(**options)
-        self.app.send_calls([call])
-        return self.app.result(last_id(call))
+        return self.app.send_calls([call], [last_id(call)])[0]
+
+    def get(self, timeout=results.PATIENCE):
+        """Sends it, and waits for the value of the last one."""
+        return self.send().get(timeout)
 
 
 class Group:
@@ -50,9 +53,12 @@ class Group:
 
     def send(self):
         """Sends all in one step; their GroupResult."""
-        sent, app = self.calls(), self.app
-        app.send_calls(sent)
-        return results.GroupResult(app.result(last_id(each)) for each in sent)
+        sent = self.calls()
+        return results.GroupResult(self.app.send_calls(sent, [last_id(each) for each in sent]))
+
+    def get(self, timeout=results.PATIENCE):
+        """Sends all, and waits for the list of their values."""
+        return self.send().get(timeout)
 
     @property
     def app(self):
@@ -78,8 +84,11 @@ class Chord:
         """Sends all in one step; the Result of the last call."""
         sent = self._group.calls()
         last = self._last.call().but(gathers=[last_id(each) for each in sent])
-        self._last.app.send_calls([*sent, last])
-        return self._last.app.result(last.id)
+        return self._last.app.send_calls([*sent, last], [last.id])[0]
+
+    def get(self, timeout=results.PATIENCE):
+        """Sends all, and waits for the value of the last call."""
+        return self.send().get(timeout)
 
 
 def last_id(call):

@@ -7,6 +7,9 @@ import re
 from millrace._tasks import calls, errors
 
 _FORGOTTEN = "it was forgotten"
+_LARGE = 1 << 16  # bytes: such a result is fetched alone, and only when it is asked for
+# How the states of nearly all calls begin that have not ended (Call.state). They need not be read to see that.
+_WAITS = b'{"state": "WAITING"'
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -17,17 +20,22 @@ class Settlement:
     Attributes:
       fresh: {id: state} of calls that begin to wait.
       waiting, later: the Calls that begin to: to be run, or not before their eta.
-      result: (id, text) of what is kept as the call's result; None if it has none yet.
-      states: {id: state} of calls that have ended.
-      gone: ids of those that no worker has any more.
+      ended: id of the call, if it has ended; 0 if it has not.
+      result, state: texts that are kept of one that has.
+      gone: id of the call, if no worker has it any more; 0 otherwise.
     """
 
     fresh: dict = dataclasses.field(default_factory=dict)
     waiting: list = dataclasses.field(default_factory=list)
     later: list = dataclasses.field(default_factory=list)
-    result: tuple = None
-    states: dict = dataclasses.field(default_factory=dict)
-    gone: list = dataclasses.field(default_factory=list)
+    ended: int = 0
+    result: bytes = b""
+    state: bytes = b""
+    gone: int = 0
+
+    def but(self, **changes):
+        """The same with other attributes."""
+        return dataclasses.replace(self, **changes)
 
 
 def read_state(text):
@@ -37,6 +45,20 @@ def read_state(text):
 
 def has_ended(state):
     return state.get("state") in calls.ENDED
+
+
+def text_has_ended(text):
+    """Whether a state's text tells of a call that has ended."""
+    return not text.startswith(_WAITS) and has_ended(read_state(text))
+
+
+def is_small_end(text):
+    """The same, of a call with a result that is not large."""
+    return not text.startswith(_WAITS) and _is_small_end(read_state(text))
+
+
+def _is_small_end(state):
+    return has_ended(state) and "size" not in state
 
 
 def why_not(call, attempt, most_attempts, is_revoked, now):
@@ -85,8 +107,10 @@ def failed(call, state, message, now, worker, traceback=""):
 
 
 def _ended(call, state, text, now, worker, **more):
+    if len(text) > _LARGE:
+        more["size"] = len(text)
     told = call.state(state, now, worker=worker, **more)
-    return Settlement(result=(call.id, text.encode()), states={call.id: told}, gone=[call.id])
+    return Settlement(ended=call.id, result=text.encode(), state=told, gone=call.id)
 
 
 def retried(call, message, pause, now):
@@ -94,12 +118,12 @@ def retried(call, message, pause, now):
     eta = min(now + pause, calls.LATEST)
     again = call.but(retries=call.retries + 1, eta=eta, is_admitted=False)
     told = again.state(calls.RETRY, now, message=message[:500])
-    return Settlement(fresh={call.id: told}, later=[again], gone=[call.id])
+    return Settlement(fresh={call.id: told}, later=[again], gone=call.id)
 
 
 def put_off(call, eta, is_admitted):
     """The Settlement of a call that its task's rate lets run at eta."""
-    return Settlement(later=[call.but(eta=eta, is_admitted=is_admitted)], gone=[call.id])
+    return Settlement(later=[call.but(eta=eta, is_admitted=is_admitted)], gone=call.id)
 
 
 def due(call, now, fresh_id):

@@ -8,19 +8,11 @@ import time
 import traceback
 
 from millrace._tasks import calls, code, errors as task_errors, running, values, verdicts
+from millrace._tasks.seats import Seat
 from millrace._values import errors
 
 _LONGEST_PAUSE = 5.0  # seconds before the broker is tried again
-
-
-class _Seat:
-    """One of a worker's threads, as the one that stops it sees it."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.session = None  # all three under the lock
-        self.lease = None  # of the call that it runs
-        self.is_over = False
+_LONGEST_STOP = 5.0  # seconds until what settles calls is through with it, if the broker answers
 
 
 class Worker:
@@ -49,20 +41,26 @@ class Worker:
         self._say = say
         self._limits = running.TimeLimits()
         self._stopping = threading.Event()
+        self._joined = threading.Event()
         self._rates = {}  # by task; under the lock
         self._lock = threading.Lock()
-        self._seats = [_Seat() for _ in range(threads + 1)]
+        steps = self._broker.steps
+        who = json.dumps({"worker": self.name, "attempt": 1})[:-1] + ', "since": '
+        self.seats = [Seat(self._broker, steps.calls, who) for _ in range(threads)]
+        self.seats.append(Seat(self._broker, steps.dues))
         works = [self._run_one] * threads + [self._move_one]
-        takes = [self._broker.steps.take] * threads + [self._broker.steps.take_later]
         self._threads = [
             threading.Thread(target=self._work, args=each, name=f"{app.name}-{i}", daemon=True)
-            for i, each in enumerate(zip(self._seats, takes, works))
+            for i, each in enumerate(zip(self.seats, works))
         ]
-        self._sweeper = threading.Thread(target=self._sweep, name=f"{app.name}-old", daemon=True)
+        self._helpers = [
+            threading.Thread(target=self._sweep, name=f"{app.name}-old", daemon=True),
+            threading.Thread(target=self._keep, name=f"{app.name}-leases", daemon=True),
+        ]
 
     def start(self):
         """Begins, in the background."""
-        for thread in (*self._threads, self._sweeper):
+        for thread in (*self._threads, *self._helpers):
             thread.start()
 
     def run(self):
@@ -77,94 +75,97 @@ class Worker:
 
     def join(self):
         """After stop(): waits for the calls that run, and gives back those that take too long."""
-        for seat in self._seats:
-            with seat.lock:
-                seat.is_over = True
-                idle = seat.session if seat.lease is None else None
-            if idle is not None:
-                _close(idle)  # ends its wait for a call
         end = time.monotonic() + self._grace
-        for seat, thread in zip(self._seats, self._threads):
+        self._stop_seats()
+        for seat, thread in zip(self.seats, self._threads):
             thread.join(max(0.0, end - time.monotonic()))
-            with seat.lock:
-                lease = seat.lease if thread.is_alive() else None
-            if lease is not None:
+            loan = seat.held() if thread.is_alive() else None
+            if loan is not None:
                 self._say(
                     f"{self.name}: gives back a call that runs for more than {self._grace:g} s"
                 )
-                try:
-                    lease.give_back()
-                except (errors.OpError, RuntimeError) as error:
-                    self._say(f"{self.name}: it comes back when its lease ends: {error}")
+                loan.is_lost = True
+                seat.give_back(loan)
+        self._joined.set()
+
+    def _stop_seats(self):
+        """What waits for calls ends; the broker may be one that does not answer."""
+        stopping = [threading.Thread(target=seat.stop, daemon=True) for seat in self.seats]
+        for thread in stopping:
+            thread.start()
+        end = time.monotonic() + _LONGEST_STOP
+        for thread in stopping:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    @property
+    def steps_made(self):
+        """How many steps on the broker its seats have made, of which each call takes one."""
+        return sum(seat.steps_made for seat in self.seats)
 
     # ---- Taking ----------------------------------------------------------------------------------
 
-    def _work(self, seat, take, work):
+    def _work(self, seat, work):
         """A thread: takes and works, and connects anew when the broker was lost."""
         failures = 0
         while not self._stopping.is_set():
-            session = None
             try:
                 self._broker.sizes()  # is it there at all? This wait has an end
-                session = self._broker.connect(patience=0)
-                with seat.lock:
-                    if seat.is_over:
-                        break
-                    seat.session = session
+                if not seat.connect():
+                    break
+                loan = settlement = None
                 while True:
-                    if not self._take(seat, session, take, work):
+                    loan = self._take(seat, loan, settlement)
+                    if loan is None:
                         return
                     failures = 0
+                    settlement = work(seat, loan)
+                    if settlement is None:
+                        loan = None
             except Exception as error:  # of the broker's, or a fault here: no call ends the thread
                 if self._stopping.is_set():
                     break
                 pause = min(_LONGEST_PAUSE, 0.1 * 2.0 ** min(failures, 20))
                 failures += 1
-                self._say(f"{self.name}: tries again in {pause:.1f} s: {_first_line(error)}")
+                self._say(f"{self.name}: tries again in {pause:.1f} s: {first_line(error)}")
                 self._stopping.wait(pause)
             finally:
-                with seat.lock:
-                    seat.session = None
-                if session is not None:
-                    _close(session)
+                seat.close()
 
-    def _take(self, seat, session, take, work):
-        """Takes and works once; False if the worker stops."""
-        lease = session.run(take)
-        with seat.lock:
-            if not seat.is_over:
-                seat.lease = lease
-        if seat.lease is None:
-            lease.give_back()
-            return False
+    def _take(self, seat, loan, settlement):
+        """Settles what was done, and takes the next: a Loan; None if the worker stops."""
+        if self._stopping.is_set():
+            seat.end()
+        if loan is not None and loan.is_lost:
+            self._say(f"{self.name}: a call is not acknowledged: it went to another worker")
+            loan = settlement = None
         try:
-            work(lease)
-        except (task_errors.BrokerLost, errors.FailedPreconditionError, ValueError) as error:
-            # Lost, or given back by join(): somebody else runs it again.
-            self._say(f"{self.name}: a call is not acknowledged: {_first_line(error)}")
-        finally:
-            with seat.lock:
-                seat.lease = None
-        return not self._stopping.is_set()
+            return seat.take(loan, settlement)
+        except (errors.FailedPreconditionError, errors.InvalidArgumentError, ValueError) as error:
+            if loan is None:
+                raise
+            self._say(f"{self.name}: a call is not acknowledged: {first_line(error)}")
+        seat.give_back(loan)
+        return seat.take()
 
-    def _settle(self, lease, settlement, end=None):
-        """Settles a call, and acknowledges it in the same step; `end` is of the queue it came from."""
-        with lease:
-            self._broker.settle(settlement, end or self._broker.steps.end)
-            lease.is_held = False  # the step has ended it
+    def _keep(self):
+        """A thread: extends the leases of what the worker has."""
+        while not self._joined.wait(self._broker.lease / 3):
+            for seat in self.seats:
+                seat.keep()
 
-    def _read(self, lease, end=None):
-        """The Call that was lent; None of what is none, which is put aside as DEAD."""
-        text = lease.value[1]
+    def _read(self, loan):
+        """(the Call that was lent, None); for what is none (None, how it is settled: put aside as DEAD)."""
         try:
-            return calls.read_call(text)
+            call = calls.read_call(loan.text)
+            if loan.number and call.id != loan.number:
+                raise ValueError(f"its id is {call.id}, and {loan.number} in its queue")
+            return call, None
         except ValueError as error:
             number = self._app.fresh_id()
             told = calls.Call(number, "?", sent=self._app.clock())
             message = f"what came is no call: {error}"
-            self._settle(lease, self._failed(told, calls.DEAD, message), end)
             self._say(f"{self.name}: {message}; kept as call {calls.shown_id(number)}")
-            return None
+            return None, self._failed(told, calls.DEAD, message).but(gone=loan.number)
 
     def _sweep(self):
         """A thread: drops what is kept of calls that ended long ago."""
@@ -175,30 +176,30 @@ class Worker:
                 pass  # the threads that take say so, and it is there again the next time
             except Exception as error:
                 # A state that is none of ours, say; others are dropped later.
-                self._say(f"{self.name}: can't drop what is old: {_first_line(error)}")
+                self._say(f"{self.name}: can't drop what is old: {first_line(error)}")
 
     # ---- Calls that wait for their time ----------------------------------------------------------
 
-    def _move_one(self, lease):
-        end = self._broker.steps.end_later
-        call = self._read(lease, end)
+    def _move_one(self, seat, loan):
+        """The Settlement of a call whose time may have come; None if it was given back."""
+        call, refusal = self._read(loan)
         if call is None:
-            return
+            return refusal
         now = self._app.clock()
         if call.eta > now:
             # Not to the end: one that is due earlier may come meanwhile, and only who is free takes it.
             self._stopping.wait(min(call.eta - now, 0.5))
-            lease.give_back()
-        elif call.gathers:
+            seat.give_back(loan)
+            return None
+        if call.gathers:
             states = map(verdicts.read_state, self._broker.states(call.gathers))
-            self._settle(lease, verdicts.gathered(call, list(states), self._value_of, now), end)
-        elif call.period is not None and not self._is_current(call.period):
-            lease.ack()
-        else:
-            self._settle(lease, verdicts.due(call, now, self._app.fresh_id()), end)
+            return verdicts.gathered(call, list(states), self._value_of, now)
+        if call.period is not None and not self._is_current(call.period):
+            return verdicts.Settlement()
+        return verdicts.due(call, now, self._app.fresh_id())
 
     def _value_of(self, number):
-        return json.loads(self._broker.result(number, 10.0))["value"]
+        return json.loads(self._broker.result(number, 10.0)[0])["value"]
 
     def _is_current(self, period):
         name, number, _ = period
@@ -206,33 +207,35 @@ class Worker:
 
     # ---- Running ---------------------------------------------------------------------------------
 
-    def _run_one(self, lease):
-        call = self._read(lease)
+    def _run_one(self, _seat, loan):
+        """Runs a call, if it is to be run: its Settlement."""
+        call, refusal = self._read(loan)
         if call is None:
-            return
+            return refusal
         now = self._app.clock()
-        told = {"worker": self.name, "since": now, "attempt": lease.attempt}
-        state, is_revoked = self._broker.begin(call.id, json.dumps(told))
-        if verdicts.has_ended(verdicts.read_state(state)):
+        if loan.attempt > 1:
+            # The step that took it says who has a call only the first time (steps.py).
+            told = {"worker": self.name, "attempt": loan.attempt, "since": time.time()}
+            self._broker.begin(call.id, json.dumps(told))
+        if verdicts.text_has_ended(loan.state):
             # Its result was kept, and the acknowledgement was lost.
-            self._settle(lease, verdicts.Settlement(gone=[call.id]))
-            return
+            return verdicts.Settlement(gone=call.id)
         task = self._app.tasks.get(call.name)
         attempts = task.attempts if task else 3
-        refusal = verdicts.why_not(call, lease.attempt, attempts, is_revoked, now)
+        refusal = verdicts.why_not(call, loan.attempt, attempts, loan.is_revoked, now)
         if refusal is None and task is None and not call.code:
             known = ", ".join(sorted(self._app.tasks)) or "none"
             refusal = calls.FAILURE, f"{self.name} knows no task '{call.name}'; it knows {known}"
         if refusal is not None:
-            self._settle(lease, self._failed(call, *refusal))
-            return
+            return self._failed(call, *refusal)
         begin = self._begin_of(task, call, now)
         if begin > now:
-            self._settle(lease, verdicts.put_off(call, begin, is_admitted=True))
-            return
-        with running.told_of(running.CurrentCall(self._broker, call, lease.attempt)):
-            settlement = self._outcome(task, call)
-        self._settle(lease, settlement)
+            return verdicts.put_off(call, begin, is_admitted=True)
+        running.tell(running.CurrentCall(self._broker, call, loan.attempt))
+        try:
+            return self._outcome(task, call)
+        finally:
+            running.tell(None)
 
     def _begin_of(self, task, call, now):
         """When a task's rate lets a call begin."""
@@ -289,22 +292,15 @@ def drop_old(broker, before):
     states, _, revoked = broker.list()
     told = {number: verdicts.read_state(text) for number, text in states.items()}
     old = [each for each, state in told.items() if verdicts.has_ended(state)]
-    old = [calls.read_id(each) for each in old if told[each]["at"] < before]
+    old = [each for each in old if told[each]["at"] < before]
     for number in old:
         if broker.look(number)[0]:  # another worker may do the same
             broker.forget(number, 1.0)
-    for number in map(calls.read_id, revoked - states.keys()):
+    for number in revoked - states.keys():
         if not broker.look(number)[0]:  # the three lists are not of one moment
             broker.forget_state(number)
     return len(old)
 
 
-def _close(session):
-    try:
-        session.close()
-    except (errors.OpError, RuntimeError):
-        pass  # the broker knows nothing of it any more
-
-
-def _first_line(error):
+def first_line(error):
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,6 +15,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/cluster/environment.h"
@@ -45,11 +47,13 @@ Exit codes: the command's; 1 the file can't be read, or not all tasks came, 2 th
 126 the command can't be run, 127 there is no such command.)";
 
 constexpr int kMostIndex = 999'999'999;
+constexpr int kEndedByTerm = 128 + SIGTERM;
 
 struct JoinFlags {
   std::string cluster_file;
   std::string supervisor;
   std::string host;
+  std::string machine_variable;
   std::string timeout = "10m";
   std::vector<std::string> until;
   std::string grace = "5s";
@@ -83,13 +87,16 @@ Result<JoinedTask> joined(const JoinFlags& flags) {
   if (flags.has_leash) {
     MR_ASSIGN(token, first_line_of_input());
   }
-  JoinRequest request{.supervisor = flags.supervisor,
-                      .token = std::move(token),
-                      .task = {flags.job, 0, flags.index},
-                      .host = flags.host,
-                      .progress = [](const std::string& text) {
-                        std::cerr << "millrace join: " << text << std::endl;
-                      }};
+  JoinRequest request{
+      .supervisor = flags.supervisor,
+      .token = std::move(token),
+      .task = {flags.job, 0, flags.index},
+      .host = flags.host,
+      .machine = flags.machine_variable.empty() ? "" : variable(flags.machine_variable.c_str()),
+      .progress = [](const std::string& text) {
+        std::cerr << "millrace join: " << text << std::endl;
+      }};
+  if (flags.has_leash) request.leash = STDIN_FILENO;
   MR_ASSIGN(request.patience, parse_duration(flags.timeout).with("--timeout"));
   return join_job(request, Clock::real());
 }
@@ -186,6 +193,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
   const Result<TfConfig> config = prepared(flags);
+  if (config.status().code() == Code::cancelled) return kEndedByTerm;
   if (!config.ok()) return complain("join", config.status());
   if (!flags.roster.empty()) setenv(kRosterVariable, flags.roster.c_str(), 1);
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
@@ -210,6 +218,9 @@ void add_join(CLI::App& app, Invocation& invocation) {
   verb->add_option("--host", flags->host,
                    "With --at: by which name or address the others find this task")
       ->type_name("HOST");
+  verb->add_option("--machine-from", flags->machine_variable,
+                   "With --at: the variable with what its manager calls this machine")
+      ->type_name("VARIABLE");
   verb->add_option("--timeout", flags->timeout, "With --at: how long to wait for the others")
       ->type_name("DURATION")
       ->capture_default_str();

@@ -5,8 +5,10 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -20,6 +22,7 @@
 #include "millrace/launch/slurm/answers.h"
 #include "millrace/launch/slurm/srun.h"
 #include "millrace/launch/ssh.h"
+#include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/application.h"
 #include "millrace/launch/yarn/hadoop_conf.h"
 #include "millrace/launch/yarn/local_master.h"
@@ -156,7 +159,10 @@ int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
   const std::string node = variable("NM_HOST");
   const std::string known_as = node.empty() ? host_name() : node;
   auto launch = [&](const std::string& master) -> LauncherEnd {
-    const Reach reach = yarn_reach(job, flags.folder, master, known_as);
+    std::ifstream file(racks_in(flags.folder), std::ios::binary);
+    std::stringstream racks;
+    racks << file.rdbuf();
+    const Reach reach = yarn_reach(job, flags.folder, master, known_as, parse_racks(racks.str()));
     const auto random = make_random();
     const Result<JobReport> report = run_locally(job, {.log_directory = flags.log_directory,
                                                        .folder = flags.folder,

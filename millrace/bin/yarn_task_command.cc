@@ -36,7 +36,8 @@ void add_yarn_task(CLI::App& app, Invocation& invocation) {
   verb->add_option("--files", flags->files, "How the files begin that its output goes through")
       ->type_name("PATH")
       ->required();
-  verb->add_option("--priority", flags->wish.priority, "Of the container: one for each role")
+  verb->add_option("--priority", flags->wish.priority,
+                   "Of the container: one for each role, and for each task that comes back")
       ->check(whole_number(0, INT_MAX))
       ->required();
   verb->add_option("--memory", flags->wish.megabytes, "Of the container, in MiB")
@@ -46,6 +47,8 @@ void add_yarn_task(CLI::App& app, Invocation& invocation) {
       ->check(whole_number(1, INT_MAX))
       ->required();
   verb->add_option("--label", flags->wish.label, "Which the machine must have");
+  verb->add_option("--node", flags->wish.node, "The machine that it must be");
+  verb->add_option("--rack", flags->wish.rack, "That machine's rack");
   verb->callback([flags, &invocation] {
     invocation.run = [flags, &invocation] { return run_task(*flags, invocation.command); };
   });

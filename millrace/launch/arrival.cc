@@ -63,10 +63,12 @@ Result<AllThere> gathered_of(const Json& json) {
 }  // namespace
 
 std::string to_line(const Arrival& arrival) {
-  return line_of({{"millrace_join", kVersion},
-                  {"token", arrival.token},
-                  {"task", short_name(arrival.task)},
-                  {"address", arrival.address}});
+  Json json = {{"millrace_join", kVersion},
+               {"token", arrival.token},
+               {"task", short_name(arrival.task)},
+               {"address", arrival.address}};
+  if (!arrival.machine.empty()) json["machine"] = arrival.machine;
+  return line_of(json);
 }
 
 std::string to_line(const ArrivalAnswer& answer) {
@@ -76,6 +78,7 @@ std::string to_line(const ArrivalAnswer& answer) {
     return line_of({{"refused", refused->why}});
   if (const auto* there = std::get_if<BeThere>(&answer))
     return line_of({{"be_at", there->address}});
+  if (std::holds_alternative<HoldPlace>(answer)) return line_of({{"hold", true}});
   const auto& gathered = std::get<AllThere>(answer);
   TfConfig config;
   config.cluster = gathered.cluster;
@@ -99,6 +102,8 @@ Result<Arrival> parse_arrival(std::string_view line) {
   MR_ASSIGN(arrival.task, task_of(task));
   MR_ASSIGN(arrival.address, text_at(json, "address"));
   MR_TRY(HostPort::parse(arrival.address).status());
+  if (!json.contains("machine")) return arrival;
+  MR_ASSIGN(arrival.machine, text_at(json, "machine"));
   return arrival;
 }
 
@@ -114,6 +119,7 @@ Result<ArrivalAnswer> parse_arrival_answer(std::string_view line) {
     MR_TRY(HostPort::parse(address).status());
     return ArrivalAnswer(BeThere{std::move(address)});
   }
+  if (json.contains("hold")) return ArrivalAnswer(HoldPlace{});
   if (json.contains("waiting_for")) {
     MR_ASSIGN(StillMissing missing, missing_of(json));
     return ArrivalAnswer(std::move(missing));

@@ -1,11 +1,15 @@
 // What a task whose address nobody could know says when it is there, and what it is answered: one
 // line of JSON each, over a connection to whoever supervises the job (gathering.h).
 //
-//   task       {"millrace_join": 1, "token": "…", "task": "map:1", "address": "10.0.0.8:40123"}
+//   task       {"millrace_join": 1, "token": "…", "task": "map:1", "address": "10.0.0.8:40123",
+//               "machine": "n8"}
 //   answer     {"waiting_for": ["map:0", "map:2"], "more": 5}          again and again, then
 //              {"cluster": {"map": ["10.0.0.7:40001", …]}, "environment": {"A": "b"}}
 //   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
 //   or         {"be_at": "10.0.0.8:40123"}       it has served there before; it says all again then
+//   or         {"hold": true}                    all are there, and it is not wanted yet: it holds
+//   its
+//                                                port until it is told the cluster, or to end
 //
 // After the cluster, the same connection carries the task's record (cluster/task_record.h), in the
 // one direction that is left. Pure: values, and functions between them and text.
@@ -29,6 +33,7 @@ struct Arrival {
   std::string token = {};
   TaskName task = {};
   std::string address = {};  // "host:port", where it will serve
+  std::string machine = {};  // what its manager calls the machine that it is on; empty: not known
 };
 
 struct StillMissing {
@@ -46,7 +51,9 @@ struct NotWanted {
 struct BeThere {
   std::string address = {};
 };
-using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted, BeThere>;
+// Its role is to have fewer tasks, for now.
+struct HoldPlace {};
+using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted, BeThere, HoldPlace>;
 
 // With their ends.
 std::string to_line(const Arrival& arrival);

@@ -32,6 +32,10 @@ struct ExitFacts {
   // Why the manager of its machine took the task away, beside its code: "evicted: …". Empty: it did
   // not.
   std::string taken_away = {};
+  // Somebody took it away by hand, maybe with the whole job.
+  bool by_hand = false;
+  // Nothing can be started any more where it was: its machine is lost to the job.
+  bool place_is_gone = false;
   // The system killed some process for want of memory while this task ran.
   bool out_of_memory_kill = false;
   // What watched over it is gone, and took it along: `signal` is what that does to it.

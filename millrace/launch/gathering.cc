@@ -30,10 +30,10 @@ std::vector<Gathering::Action> refuse(Gathering::Connection who, std::string why
 
 Gathering::Gathering(const JobSpec& job, std::string token) : job_(job), token_(std::move(token)) {
   for (size_t role = 0; role < job_.roles.size(); ++role) {
-    for (int index = 0; index < job_.roles[role].count; ++index) {
+    for (int index = 0; index < most_of(job_.roles[role]); ++index) {
       const TaskName task{job_.roles[role].name, 0, index};
       by_name_[short_name(task)] = places_.size();
-      places_.push_back({.task = task, .role = role});
+      places_.push_back({.task = task, .role = role, .is_absent = index >= job_.roles[role].count});
     }
   }
 }
@@ -62,7 +62,7 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   place.address = arrival.address;
   by_connection_[from] = known->second;
   ++num_there_;
-  std::vector<Action> actions = {Came{known->second, place.address}};
+  std::vector<Action> actions = {Came{known->second, place.address, arrival.machine}};
   if (complete()) {
     std::ranges::move(start_all(), std::back_inserter(actions));
   } else {
@@ -71,10 +71,10 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   return actions;
 }
 
-std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt) {
+std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt, ForNow for_now) {
   Place& place = places_[task];
   place.attempt = attempt;
-  if (attempt == 1) return {};
+  place.is_absent = for_now == ForNow::holds;
   place.may_come_again = started_;
   if (place.connection < 0) return {};
   // Of a machine that was lost, say: nothing that comes over it is of the next attempt.
@@ -91,9 +91,7 @@ std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arri
   place.connection = from;
   place.may_come_again = false;
   by_connection_[from] = task;
-  AllThere all = all_there(place);
-  all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
-  return {Came{task, place.address}, Tell{from, to_line(ArrivalAnswer(std::move(all)))}};
+  return {Came{task, place.address, arrival.machine}, told(place)};
 }
 
 AllThere Gathering::all_there(const Place& place) const {
@@ -102,7 +100,21 @@ AllThere Gathering::all_there(const Place& place) const {
     // The names are those of a job that was checked, the addresses were parsed.
     (void)all.cluster.add_task(other.task.job, other.task.task, other.address);
   all.environment = environment_of(job_, job_.roles[place.role]);
+  all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
   return all;
+}
+
+std::vector<Gathering::Action> Gathering::wanted(size_t task) {
+  Place& place = places_[task];
+  place.is_absent = false;
+  // Who has not come yet is told then.
+  if (!started_ || place.connection < 0) return {};
+  return {told(place)};
+}
+
+Gathering::Action Gathering::told(const Place& place) const {
+  if (place.is_absent) return Tell{place.connection, to_line(ArrivalAnswer(HoldPlace{}))};
+  return Tell{place.connection, to_line(ArrivalAnswer(all_there(place)))};
 }
 
 std::vector<Gathering::Action> Gathering::start_all() {
@@ -112,15 +124,13 @@ std::vector<Gathering::Action> Gathering::start_all() {
   std::string line;
   std::optional<size_t> role;
   for (const Place& place : places_) {
-    if (role != place.role) line = to_line(ArrivalAnswer(all_there(place)));
-    role = place.role;
-    if (place.attempt == 1) {
-      actions.push_back(Tell{place.connection, line});
+    if (place.attempt > 1 || place.is_absent) {
+      actions.push_back(told(place));
       continue;
     }
-    AllThere all = all_there(place);
-    all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
-    actions.push_back(Tell{place.connection, to_line(ArrivalAnswer(std::move(all)))});
+    if (role != place.role) line = to_line(ArrivalAnswer(all_there(place)));
+    role = place.role;
+    actions.push_back(Tell{place.connection, line});
   }
   actions.push_back(Note{str_cat("all ", places_.size(), " tasks are there")});
   return actions;

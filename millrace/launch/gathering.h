@@ -7,11 +7,15 @@
 //      └── anything else: refused, hung up        └── gone: missing again      └── begins again:
 //      asked to serve where it did, and told the cluster when it says that it does
 //
+// Of roles that may be scaled all tasks come that there may be; those that are absent hold their
+// places, and are told the cluster when they are wanted.
+//
 // A task that comes while another connection has its name is refused: of two processes with one
 // index one is a leftover, and the first to come is the one that others may know already. Lines of
 // tasks that run are their records, and handed on. Single-threaded.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -45,6 +49,7 @@ class Gathering {
   struct Came {
     size_t task;
     std::string address;
+    std::string machine = {};  // of Arrival
   };
   // For people.
   struct Note {
@@ -57,9 +62,12 @@ class Gathering {
 
   std::vector<Action> said(Connection from, std::string_view line);
   std::vector<Action> left(Connection who);
-  // The task is being started, for the attempt-th time. After the start of all, this is how one of
-  // them may come again: at the address that the others know.
-  std::vector<Action> begins(size_t task, int attempt);
+  // The task is being started, for the attempt-th time; `for_now`: only to hold its place. After
+  // the start of all, this is how one of them may come again: at the address that the others know.
+  enum class ForNow : uint8_t { runs, holds };
+  std::vector<Action> begins(size_t task, int attempt, ForNow for_now = ForNow::runs);
+  // One that holds its place is to run.
+  std::vector<Action> wanted(size_t task);
   // Tells those who wait for whom.
   std::vector<Action> remind() const;
 
@@ -75,12 +83,15 @@ class Gathering {
     std::string address = {};
     int attempt = 1;
     bool may_come_again = false;
+    bool is_absent = false;
   };
 
   std::vector<Action> arrived(Connection from, const Arrival& arrival);
   std::vector<Action> came_again(Connection from, const Arrival& arrival, size_t task);
   std::vector<Action> start_all();
-  // All addresses, and the environment of the place's role, without the number of its attempt.
+  // The cluster, or that it is to hold its place, to one that is there when all have been.
+  Action told(const Place& place) const;
+  // All addresses, and the environment of the place's role and its attempt.
   AllThere all_there(const Place& place) const;
 
   const JobSpec job_;

@@ -44,10 +44,18 @@ TEST_CASE("all tasks learn where all are when the last one has come") {
   CHECK(shown(gathering.remind()).size() == 2);
   const std::string cluster = R"({"cluster":{"files":["a:1"],"map":["c:3","b:2"]},"environment":)";
   CHECK(shown(gathering.said(9, arrival({"map", 0, 0}, "c:3"))) ==
-        Lines{"came 1 c:3", "tell 8 " + cluster + "{}}", "tell 9 " + cluster + R"({"A":"b"}})",
-              "tell 7 " + cluster + R"({"A":"b"}})", "note all 3 tasks are there"});
+        Lines{"came 1 c:3", "tell 8 " + cluster + R"({"MILLRACE_ATTEMPT":"1"}})",
+              "tell 9 " + cluster + R"({"A":"b","MILLRACE_ATTEMPT":"1"}})",
+              "tell 7 " + cluster + R"({"A":"b","MILLRACE_ATTEMPT":"1"}})",
+              "note all 3 tasks are there"});
   CHECK(gathering.complete());
   CHECK(gathering.remind().empty());
+}
+
+TEST_CASE("a task may say what its manager calls the machine that it is on") {
+  Gathering gathering({.roles = {{"map", 1}}, .command = {"count"}}, "t");
+  const auto actions = gathering.said(3, to_line(Arrival{"t", {"map", 0, 0}, "10.0.0.8:1", "n8"}));
+  CHECK(std::get<Gathering::Came>(actions.at(0)).machine == "n8");
 }
 
 TEST_CASE("after the start, what a task says is its record") {
@@ -129,7 +137,8 @@ TEST_CASE("a task that is started again before all are there comes like any othe
   const Lines lines = shown(gathering.said(3, arrival({"map", 0, 1}, "b:2")));
   CHECK(lines[1] == R"(tell 2 {"cluster":{"map":["a:5","b:2"]},)"
                     R"("environment":{"MILLRACE_ATTEMPT":"2"}})");
-  CHECK(lines[2] == R"(tell 3 {"cluster":{"map":["a:5","b:2"]},"environment":{}})");
+  CHECK(lines[2] == R"(tell 3 {"cluster":{"map":["a:5","b:2"]},)"
+                    R"("environment":{"MILLRACE_ATTEMPT":"1"}})");
 }
 
 TEST_CASE("what is left of a life before all are there does not stand in the way of the next") {
@@ -139,6 +148,50 @@ TEST_CASE("what is left of a life before all are there does not stand in the way
   CHECK(shown(gathering.begins(0, 2)) ==
         Lines{"hang up 1", "came 0 ", "note map:0 went away before all were there"});
   CHECK(shown(gathering.said(2, arrival({"map", 0, 0}, "a:5"))).front() == "came 0 a:5");
+}
+
+TEST_CASE("tasks that there may be later come with the others, and hold their places") {
+  using enum Gathering::ForNow;
+  Gathering gathering({.roles = {{.name = "map", .count = 1, .most = 2}}, .command = {"count"}},
+                      "t");
+  (void)gathering.begins(1, 1, holds);
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  CHECK(!gathering.complete());
+  const std::string cluster = R"({"cluster":{"map":["a:1","b:2"]},"environment":)";
+  const std::string first = R"({"MILLRACE_ATTEMPT":"1"}})";
+  CHECK(shown(gathering.said(2, arrival({"map", 0, 1}, "b:2"))) ==
+        Lines{"came 1 b:2", "tell 1 " + cluster + first, R"(tell 2 {"hold":true})",
+              "note all 2 tasks are there"});
+  CHECK(shown(gathering.wanted(1)) == Lines{"tell 2 " + cluster + first});
+  CHECK(shown(gathering.said(2, "{}")) == Lines{"record 1 {}"});
+
+  // It was taken away: its place is held for the next attempt, at the same address.
+  (void)gathering.left(2);
+  CHECK(gathering.begins(1, 2, holds).empty());
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 1}, "b:9"))).back() ==
+        R"(tell 3 {"be_at":"b:2"})");
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 1}, "b:2"))).back() ==
+        R"(tell 3 {"hold":true})");
+  CHECK(shown(gathering.wanted(1)) == Lines{"tell 3 " + cluster + R"({"MILLRACE_ATTEMPT":"2"}})"});
+  (void)gathering.left(3);
+  // Who is wanted before it has come is told when it has.
+  CHECK(gathering.begins(1, 3, holds).empty());
+  CHECK(gathering.wanted(1).empty());
+  CHECK(shown(gathering.said(4, arrival({"map", 0, 1}, "b:2"))).back() ==
+        "tell 4 " + cluster + R"({"MILLRACE_ATTEMPT":"3"}})");
+}
+
+TEST_CASE("who held a place and is lost may be followed by another, in the same attempt") {
+  using enum Gathering::ForNow;
+  Gathering gathering({.roles = {{.name = "map", .count = 1, .most = 2}}, .command = {"count"}},
+                      "t");
+  (void)gathering.begins(1, 1, holds);
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  (void)gathering.said(2, arrival({"map", 0, 1}, "b:2"));
+  (void)gathering.left(2);
+  CHECK(gathering.begins(1, 1).empty());
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 1}, "b:2"))).back() ==
+        R"(tell 3 {"cluster":{"map":["a:1","b:2"]},"environment":{"MILLRACE_ATTEMPT":"1"}})");
 }
 
 TEST_CASE("answers read as what was told") {
@@ -152,6 +205,8 @@ TEST_CASE("answers read as what was told") {
   CHECK(std::get<StillMissing>(missing).more == 2);
   const auto there = parse_arrival_answer(to_line(ArrivalAnswer(BeThere{"a:1"}))).value();
   CHECK(std::get<BeThere>(there).address == "a:1");
+  const auto hold = parse_arrival_answer(to_line(ArrivalAnswer(HoldPlace{}))).value();
+  CHECK(std::holds_alternative<HoldPlace>(hold));
   for (const char* none :
        {"", "[]", "{}", R"({"waiting_for": 1})", R"({"cluster": 1})", R"({"refused": 1})",
         R"({"be_at": "nowhere"})", R"({"cluster": {"map": ["a:1"]}, "environment": {"A": 1}})"})

@@ -30,6 +30,7 @@ Json end_json(const TaskEnded& end) {
   if (facts.signal) json["signal"] = *facts.signal;
   put_text("start_error", facts.start_error);
   put_text("taken_away", facts.taken_away);
+  if (facts.place_is_gone) json["place_is_gone"] = true;
   if (facts.out_of_memory_kill) json["out_of_memory"] = true;
   if (facts.lost) json["lost"] = true;
   put_text("first", facts.first_error_line);
@@ -63,6 +64,7 @@ void put_event(Json& json, const SupervisionEvent& event) {
 void put_event(Json& json, const TaskCame& event) {
   json["came"] = event.task;
   json["address"] = event.address;
+  if (!event.machine.empty()) json["machine"] = event.machine;
 }
 void put_event(Json& json, const WishRefused& event) {
   json["refused"] = event.why;
@@ -112,7 +114,8 @@ class Reader {
 
   std::optional<What> what(const Json& json) const {
     if (const auto it = task(json, "started")) return SupervisionEvent(TaskStarted{*it});
-    if (const auto it = task(json, "came")) return TaskCame{*it, text_in(json, "address")};
+    if (const auto it = task(json, "came"))
+      return TaskCame{*it, text_in(json, "address"), text_in(json, "machine")};
     if (const auto it = task(json, "waits")) return SupervisionEvent(TaskWaits{*it, others(json)});
     if (json.contains("scaled")) return scaled(json);
     if (json.contains("refused"))
@@ -162,6 +165,7 @@ class Reader {
                     .signal = number_at<int>(end, "signal"),
                     .start_error = text_in(end, "start_error"),
                     .taken_away = text_in(end, "taken_away"),
+                    .place_is_gone = flag_at(end, "place_is_gone"),
                     .out_of_memory_kill = flag_at(end, "out_of_memory"),
                     .lost = flag_at(end, "lost"),
                     .first_error_line = text_in(end, "first"),

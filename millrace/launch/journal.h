@@ -4,7 +4,7 @@
 //
 //   {"millrace_journal":1,"at":81000000,"begun":1767225600000000,"seed":5,"late":true}
 //   {"at":81001000,"started":0}
-//   {"at":83000000,"came":0,"address":"n1:40123"}
+//   {"at":83000000,"came":0,"address":"10.0.0.8:40123","machine":"n1"}
 //   {"at":97000000,"scaled":2,"to":4,"by":"process 4711 of anna","wish":"5f0c"}
 //   {"at":99000000,"ended":[{"task":0,"code":3,"last":"ValueError: bad record"}]}
 //   {"at":99900000,"over":true}
@@ -41,6 +41,7 @@ struct JournalStart {
 struct TaskCame {
   size_t task;
   std::string address;
+  std::string machine = {};  // what its manager calls the one that it is on; empty: not known
 };
 // A wish to scale the job (scaling.h) that is not fulfilled.
 struct WishRefused {

@@ -43,8 +43,11 @@ class Replay {
     for (const JournalEntry& entry : seen_.journal.entries) {
       now_ = std::max(now_, entry.at);
       if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) tell(*event);
-      if (const auto* came = std::get_if<TaskCame>(&entry.what))
+      if (const auto* came = std::get_if<TaskCame>(&entry.what)) {
         tasks_[came->task].address = came->address;
+        tasks_[came->task].machine = came->machine;
+        tasks_[came->task].is_there = !came->address.empty();
+      }
     }
     const bool cut_off = seen_.launcher.stage == Stage::gone && !supervision_.finished();
     const bool was_decided = supervision_.stopping();
@@ -66,6 +69,8 @@ class Replay {
   struct Task {
     Phase phase = Phase::waiting;
     std::string address = {};
+    std::string machine = {};
+    bool is_there = false;  // of those that come: the one that is running or is to has
     bool was_started = false;
   };
 
@@ -76,7 +81,10 @@ class Replay {
       tasks_[it->task].was_started = true;
     }
     if (const auto* it = std::get_if<TasksEnded>(&event))
-      for (const TaskEnded& end : it->ends) tasks_[end.task].phase = Phase::ended;
+      for (const TaskEnded& end : it->ends) {
+        tasks_[end.task].phase = Phase::ended;
+        tasks_[end.task].is_there = false;
+      }
     for (const SupervisionAction& action : actions)
       if (const auto* it = std::get_if<Restart>(&action)) tasks_[it->task].phase = Phase::waiting;
   }
@@ -101,7 +109,7 @@ class Replay {
   }
 
   bool all_have_come() const {
-    // Those that come late are not scaled.
+    // Those that are absent come as well, where tasks come.
     return !start_.late || std::ranges::none_of(tasks_, [](const Task& task) {
       return task.address.empty() && task.phase != Phase::ended;
     });
@@ -121,7 +129,9 @@ class Replay {
     const std::vector<SupervisedTask> named = supervised_tasks(job_);
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const TaskSummary& summary = sight.report.tasks[i];
-      TaskSight task{.name = named[i].name, .where = host_of(tasks_[i].address)};
+      const Task& seen = tasks_[i];
+      TaskSight task{.name = named[i].name,
+                     .where = seen.machine.empty() ? host_of(seen.address) : seen.machine};
       task.attempt = summary.attempt;
       describe(i, summary, sight.stage, task);
       // The attempt that is to come has written nothing yet.
@@ -153,7 +163,8 @@ class Replay {
       if (seen.phase == Phase::ended || stage == JobStage::ended) {
         task.stage = TaskStage::ended;
         task.text = seen.was_started ? summary.text : "never started";
-      } else if (seen.phase == Phase::running && all_have_come()) {
+      } else if (seen.phase == Phase::running && all_have_come() &&
+                 (seen.is_there || !start_.late)) {
         task.stage = TaskStage::running;
       } else {
         task.text = waiting_text(seen);
@@ -162,7 +173,7 @@ class Replay {
   }
 
   std::string waiting_text(const Task& task) const {
-    if (!task.address.empty()) return "the other tasks are not there yet";
+    if (task.is_there) return "the other tasks are not there yet";
     if (task.phase == Phase::running) return "it is being brought to its machine";
     return "its launcher has not started it yet";
   }

@@ -54,7 +54,7 @@ TEST_CASE("what a launcher saw is seen again by whoever reads its journal, word 
   const std::vector<JournalEntry> entries = {
       {Clock::Time(5s), SupervisionEvent(TaskStarted{0})},
       {Clock::Time(5s), SupervisionEvent(TaskStarted{1})},
-      {Clock::Time(5s), TaskCame{1, "n1:7"}},
+      {Clock::Time(5s), TaskCame{1, "10.0.0.8:7", "n1"}},
       {Clock::Time(6s),
        SupervisionEvent(TasksEnded{
            {{1, {.code = 3, .first_error_line = "a", .last_error_line = "b \xff"}, 42}}})},
@@ -111,7 +111,8 @@ TEST_CASE("a job that has not begun says what it waits for, each role what its p
 
 TEST_CASE("tasks elsewhere run when all have come") {
   std::string text =
-      str_cat(kBegunLate, kStarted, R"({"at":1500000000,"came":1,"address":"n1:40"})", "\n");
+      str_cat(kBegunLate, kStarted,
+              R"({"at":1500000000,"came":1,"address":"10.0.0.8:40","machine":"n1"})", "\n");
   JobSight sight = look(text);
   CHECK(sight.stage == JobStage::pending);
   CHECK(sight.tasks[0].text == "it is being brought to its machine");
@@ -251,6 +252,38 @@ TEST_CASE("a role that grew and shrank is seen at its size, and who was taken aw
   CHECK(sight.tasks[3].handle == "logs/map_2.log");
   CHECK(news(sight_of(job, kept(text.substr(0, text.find("\"at\":35") - 1), {}, 4)), sight) ==
         std::vector<std::string>{"map:2 is gone: scaled down"});
+}
+
+TEST_CASE("elsewhere, a task that is started again runs when it has come again") {
+  const JobSpec job =
+      words({{.name = "map", .count = 1, .restart = {.when = RestartPolicy::When::always}}});
+  std::string text =
+      str_cat(kBegunLate, R"({"at":1000000000,"started":0})", "\n",
+              R"({"at":1000000000,"came":0,"address":"n1:40"})", "\n",
+              R"({"at":2000000000,"ended":[{"task":0,"code":3}]})", "\n",
+              R"({"at":4000000000,"time":true})", "\n", R"({"at":4000000000,"started":0})", "\n");
+  const auto seen = [&] { return sight_of(job, kept(text, {}, 1)).tasks[0]; };
+  CHECK(seen().text == "it is being brought to its machine");
+  CHECK(seen().attempt == 2);
+  text += R"({"at":5000000000,"came":0,"address":"n1:40"})"
+          "\n";
+  CHECK(seen().stage == TaskStage::running);
+}
+
+TEST_CASE("elsewhere, an absent task that holds its place runs as soon as it is wanted") {
+  const JobSpec job = words({{.name = "map", .count = 1, .most = 2}});
+  std::string text = str_cat(kBegunLate, R"({"at":1000000000,"started":0})", "\n",
+                             R"({"at":1000000000,"came":0,"address":"n1:40"})", "\n");
+  const auto seen = [&] { return sight_of(job, kept(text, {}, 2)); };
+  CHECK(seen().stage == JobStage::pending);
+  text += R"({"at":2000000000,"came":1,"address":"n2:41"})"
+          "\n";
+  CHECK(sentence(seen()) == "words: 1 of 1 tasks run");
+  text += R"({"at":3000000000,"scaled":0,"to":2,"by":"anna","wish":"7"})"
+          "\n"
+          R"({"at":3000000000,"started":1})"
+          "\n";
+  CHECK(sentence(seen()) == "words: 2 of 2 tasks run");
 }
 
 }  // namespace

@@ -126,6 +126,8 @@ ExitFacts TaskAttempts::facts_of(const ProcessEnd& end) const {
   const ExitFacts heard = counts ? heard_ : ExitFacts{};
   ExitFacts facts{.start_error = end.start_error.empty() ? heard.start_error : end.start_error,
                   .taken_away = heard.taken_away,
+                  .by_hand = heard.by_hand,
+                  .place_is_gone = heard.place_is_gone,
                   .out_of_memory_kill = heard.out_of_memory_kill,
                   .lost = end.lost,
                   .first_error_line = errors.first(),

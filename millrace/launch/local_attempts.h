@@ -47,6 +47,9 @@ class TaskAttempts {
   // Which attempt the last start() was, from 1.
   int attempt() const { return attempt_; }
 
+  // What the last start() was will be started once more.
+  void forget_attempt() { --attempt_; }
+
   // Asked to start again, as soon as is_gone().
   void ask_restart(Clock::Time now) { restart_asked_ = now; }
   void give_up_restart() { restart_asked_.reset(); }

@@ -63,9 +63,11 @@ std::vector<Gathering::Action> LocalGathering::turn(Clock::Time now) {
   return out;
 }
 
-void LocalGathering::begins(size_t task, int attempt) {
-  carry_out(gathering_.begins(task, attempt), begun_);
+void LocalGathering::begins(size_t task, int attempt, Gathering::ForNow for_now) {
+  carry_out(gathering_.begins(task, attempt, for_now), begun_);
 }
+
+void LocalGathering::wanted(size_t task) { carry_out(gathering_.wanted(task), begun_); }
 
 bool LocalGathering::is_crowded() const {
   return std::ranges::count_if(peers_, [](const auto& entry) { return !entry.second.is_task; }) >=

@@ -33,7 +33,9 @@ class LocalGathering {
   std::vector<Gathering::Action> turn(Clock::Time now);
 
   // As of Gathering::begins(); what is to be known of it comes with the next turn().
-  void begins(size_t task, int attempt);
+  void begins(size_t task, int attempt, Gathering::ForNow for_now = Gathering::ForNow::runs);
+  // As of Gathering::wanted().
+  void wanted(size_t task);
 
   bool complete() const { return gathering_.complete(); }
   StillMissing missing(size_t most) const { return gathering_.missing(most); }

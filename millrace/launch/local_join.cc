@@ -22,6 +22,8 @@ namespace millrace {
 namespace {
 
 constexpr size_t kLongestAnswer = 16 << 20;
+constexpr Clock::Duration kMostOfLastLife = std::chrono::seconds(5);
+constexpr int kBetweenBinds = 100;   // milliseconds
 constexpr int kLongestPause = 2000;  // milliseconds, between two tries to connect
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -129,8 +131,11 @@ std::string waits_for(const TaskName& task, const StillMissing& missing) {
 // Lines of the supervisor, each waited for until the deadline.
 class Answers {
  public:
-  Answers(const Descriptor& socket, Clock::Time deadline, const Clock& clock)
-      : socket_(socket), deadline_(deadline), clock_(clock) {}
+  Answers(const Descriptor& socket, int leash, Clock::Time deadline, const Clock& clock)
+      : socket_(socket), leash_(leash), deadline_(deadline), clock_(clock) {}
+
+  // From now on for as long as it takes.
+  void wait_for_ever() { deadline_ = Clock::Time::max(); }
 
   Result<ArrivalAnswer> next() {
     for (;;) {
@@ -145,11 +150,12 @@ class Answers {
 
  private:
   Status read_more() {
-    pollfd event{socket_.number(), POLLIN, 0};
-    if (poll(&event, 1, poll_milliseconds(deadline_, clock_.now())) == 0 &&
+    std::array<pollfd, 2> events = {pollfd{socket_.number(), POLLIN, 0}, pollfd{leash_, POLLIN, 0}};
+    if (poll(events.data(), events.size(), poll_milliseconds(deadline_, clock_.now())) == 0 &&
         clock_.now() >= deadline_)
       return error(Code::deadline_exceeded, "not all tasks of the job have come in time");
-    if (event.revents == 0) return {};
+    if (events[1].revents != 0) MR_TRY(read_leash());
+    if (events[0].revents == 0) return {};
     std::array<char, 65536> bytes;
     const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), 0);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return {};
@@ -159,8 +165,16 @@ class Answers {
     return {};
   }
 
+  Status read_leash() const {
+    char byte = 0;
+    const ssize_t size = ::read(leash_, &byte, 1);
+    if (size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN))) return {};
+    return error(Code::cancelled, "it is told to end before it has begun");
+  }
+
   const Descriptor& socket_;
-  const Clock::Time deadline_;
+  const int leash_;
+  Clock::Time deadline_;
   const Clock& clock_;
   std::string unread_;
 };
@@ -176,19 +190,32 @@ Result<std::variant<AllThere, BeThere>> wait_for_all(Answers& answers, const Joi
     if (const auto* refused = std::get_if<NotWanted>(&*answer))
       return error(Code::failed_precondition, short_name(request.task),
                    " may not join: ", refused->why);
-    last = waits_for(request.task, std::get<StillMissing>(*answer));
+    if (const auto* missing = std::get_if<StillMissing>(&*answer)) {
+      last = waits_for(request.task, *missing);
+    } else {
+      last = str_cat(short_name(request.task), " holds its place until its role has more tasks");
+      answers.wait_for_ever();
+    }
     if (request.progress) request.progress(last);
   }
 }
 
 // The port that the task has served at before, for its next life.
-Result<HeldPort> port_again(const TaskName& task, const OwnHost& host, const std::string& known) {
+Result<HeldPort> port_again(const TaskName& task, const OwnHost& host, const std::string& known,
+                            Clock::Time deadline, const Clock& clock) {
   MR_ASSIGN(const HostPort there, HostPort::parse(known));
   if (there.host != host.name)
     return failed_precondition(short_name(task), " is to come back to ", known,
                                ", where the others look for it, and this is ", host.name);
-  return HeldPort::bind(host.listen, there.port)
-      .with(str_cat(short_name(task), " is to come back to ", known));
+  // What is left of the life before may just be ending.
+  const Clock::Time until = std::min(deadline, clock.now() + kMostOfLastLife);
+  for (;;) {
+    Result<HeldPort> port = HeldPort::bind(host.listen, there.port);
+    const bool is_taken = !port.ok() && port.status().code() == Code::already_exists;
+    if (!is_taken || clock.now() >= until)
+      return std::move(port).with(str_cat(short_name(task), " is to come back to ", known));
+    poll(nullptr, 0, kBetweenBinds);
+  }
 }
 
 }  // namespace
@@ -201,15 +228,16 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
       request.host.empty() ? own_host(socket, supervisor) : OwnHost{request.host, request.host};
   MR_ASSIGN(HeldPort port, HeldPort::bind(host.listen, 0));
   std::string address = HostPort{host.name, port.port()}.to_string();
-  Answers answers(socket, deadline, clock);
+  Answers answers(socket, request.leash, deadline, clock);
   for (bool is_told = false;; is_told = true) {
-    MR_TRY(send_line(socket, to_line(Arrival{request.token, request.task, address})));
+    MR_TRY(
+        send_line(socket, to_line(Arrival{request.token, request.task, address, request.machine})));
     MR_ASSIGN(auto answer, wait_for_all(answers, request));
     if (auto* all = std::get_if<AllThere>(&answer))
       return JoinedTask{std::move(*all), address, std::move(port), std::move(socket)};
     const std::string known = std::get<BeThere>(answer).address;
     if (is_told) return unavailable("the job's supervisor talks nonsense");
-    MR_ASSIGN(port, port_again(request.task, host, known));
+    MR_ASSIGN(port, port_again(request.task, host, known, deadline, clock));
     address = known;
   }
 }

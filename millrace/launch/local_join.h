@@ -23,7 +23,9 @@ struct JoinRequest {
   // sees, or if that is a loopback address and the supervisor's is not, this machine's name; the
   // port is then that of all its addresses.
   std::string host = {};
+  std::string machine = {};  // what its manager calls the machine; empty: not known
   Clock::Duration patience = std::chrono::minutes(10);
+  int leash = -1;  // a descriptor whose end is the word to end; -1: none
   std::function<void(const std::string&)> progress = {};  // "map:1 waits for map:0 and 3 more"
 };
 
@@ -35,7 +37,8 @@ struct JoinedTask {
 };
 
 // Errors: UNAVAILABLE if the supervisor can't be reached or goes away, DEADLINE_EXCEEDED with who
-// is missing, FAILED_PRECONDITION if the task is not wanted, INVALID_ARGUMENT for addresses.
+// is missing, FAILED_PRECONDITION if the task is not wanted, CANCELLED if it is told to end,
+// INVALID_ARGUMENT for addresses.
 Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock);
 
 }  // namespace millrace

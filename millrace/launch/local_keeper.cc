@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/plan.h"
@@ -85,11 +84,12 @@ class Keeper {
       : control_(duty.control),
         reports_(duty.reports),
         task_(task),
+        left_alone_(duty.left_alone / kKeeperSweepMilliseconds),
         child_signals_(child_signals) {}
 
   void run() {
     while (reap() == Left::some) {
-      if (killing_) kill_children();
+      if (killing_ && left_alone_ <= 0) kill_children();
       wait();
     }
   }
@@ -118,7 +118,8 @@ class Keeper {
   void wait() {
     std::array<pollfd, 2> events = {pollfd{child_signals_, POLLIN, 0}, pollfd{control_, POLLIN, 0}};
     // While it kills, it looks again now and then: a process may become a child without a signal.
-    poll(events.data(), events.size(), killing_ ? kKeeperSweepMilliseconds : -1);
+    const int ready = poll(events.data(), events.size(), killing_ ? kKeeperSweepMilliseconds : -1);
+    if (ready == 0) --left_alone_;
     signalfd_siginfo ignored;
     if (events[0].revents != 0) [[maybe_unused]]
       ssize_t size = read(child_signals_, &ignored, sizeof ignored);
@@ -134,13 +135,14 @@ class Keeper {
       return;
     }
     killing_ = true;
-    if (task_ != 0) kill(-task_, SIGKILL);
+    if (task_ != 0) kill(left_alone_ > 0 ? task_ : -task_, SIGKILL);
     if (size <= 0) control_ = -1;  // poll() passes over it
   }
 
   int control_;
   const int reports_;
-  pid_t task_;  // 0 once it has ended
+  pid_t task_;      // 0 once it has ended
+  int left_alone_;  // for so many sweeps, since it kills
   const int child_signals_;
   bool killing_ = false;
 };

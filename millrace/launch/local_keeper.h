@@ -6,8 +6,9 @@
 //
 // The keeper starts the task, tells how it ended, and does not end before every process below it
 // has. It kills all of them when the task has ended, when it is told to, and when the control pipe
-// closes: which the kernel does when the launcher is gone, SIGKILL included. If the keeper itself
-// is killed, the kernel kills the task.
+// closes (the task's own process first, if another one cleans up after it and is to be left time):
+// which the kernel does when the launcher is gone, SIGKILL included. If the keeper itself is
+// killed, the kernel kills the task.
 //
 // Both ends of the two pipes are described here; local_process.h is the launcher's side.
 #pragma once
@@ -47,6 +48,8 @@ struct KeeperDuty {
   int records;            // where the task tells about itself
   int input;              // -1: the task reads nothing
   int listen;             // -1: the task gets no socket
+  int left_alone;         // milliseconds: how long processes beside the task's own are, once that
+                          // has ended or is killed
   const char* directory;  // empty: stay
   char* const* argv;
   char* const* environment;

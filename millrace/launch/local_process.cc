@@ -110,6 +110,7 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, std::optional<HeldP
       .records = records.write.number(),
       .input = input.read.number(),
       .listen = port && options.ports == PortHandling::inherited ? port->descriptor() : -1,
+      .left_alone = static_cast<int>(options.left_alone.count()),
       .directory = options.directory.c_str(),
       .argv = argv.data(),
       .environment = environment.data(),

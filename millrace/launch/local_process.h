@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -34,6 +35,8 @@ class TaskProcess {
     std::string directory = {};  // empty: the launcher's
     PortHandling ports = PortHandling::inherited;
     rlimit files = {};  // RLIMIT_NOFILE of the task
+    // Of what it leaves behind, before that is killed: it cleans up.
+    std::chrono::milliseconds left_alone{0};
   };
 
   // Takes over the port, if there is one: afterwards only the task holds it, or nobody. A program
@@ -49,7 +52,7 @@ class TaskProcess {
   // SIGTERM to the task's process group; one whose input was kept open sees its end instead, and
   // knows what to do (local_leash.h).
   void terminate();
-  void kill();  // SIGKILL to every process below the keeper
+  void kill();  // SIGKILL to every process below the keeper, to those left alone later
 
   // For poll(), all non-blocking; -1 once closed.
   int reports() const { return pipes_.reports.number(); }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -41,6 +42,8 @@ using std::chrono::seconds;
 
 constexpr Clock::Duration kProgressOnTerminal = seconds(1);
 constexpr Clock::Duration kProgressElsewhere = seconds(10);
+constexpr Clock::Duration kLookForWishes = seconds(1);
+constexpr int kSignalComesWithin = 1000;  // milliseconds
 constexpr int kSweeps = 100;
 constexpr int kSweepMilliseconds = 20;
 constexpr Clock::Duration kSweep = milliseconds(kSweepMilliseconds);
@@ -117,7 +120,7 @@ Status make_directories(std::string_view what, const std::string& path) {
 
 // Wishes come by the job's folder, and addresses have to be known before all are there.
 bool can_scale(const LocalRunOptions& options) {
-  return !options.folder.empty() && options.reach == nullptr;
+  return !options.folder.empty() && (options.reach == nullptr || options.reach->holds_places);
 }
 
 // Who comes back on another machine has another address than the others know.
@@ -132,6 +135,7 @@ class LocalRun {
   LocalRun(const JobSpec& job, const LocalRunOptions& options, LaunchPlan plan,
            std::vector<HeldPort> ports, std::optional<LocalGathering> gathering)
       : job_(job),
+        reach_(options.reach),
         plan_(std::move(plan)),
         clock_(options.clock),
         gathering_(std::move(gathering)),
@@ -209,18 +213,82 @@ class LocalRun {
     // Five descriptors per task.
     files_ = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
-      if (!supervision_.is_absent(i)) start_task(i);
+      if (!supervision_.is_absent(i)) {
+        start_task(i);
+      } else if (gathering_) {
+        hold_place(i);
+      }
       heed_signals();
     }
     write_journal();
   }
 
   void start_task(size_t index) {
-    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1);
-    const Status started =
-        tasks_[index].start({.directory = job_.directory, .ports = job_.ports, .files = files_});
+    const Status started = begin_process(index, Gathering::ForNow::runs);
     if (started.ok()) return tell(TaskStarted{index});
     tell(TasksEnded{{{index, {.start_error = started.message()}}}});
+  }
+
+  Status begin_process(size_t index, Gathering::ForNow for_now) {
+    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1, for_now);
+    stay_on_machine(index);
+    return tasks_[index].start({.directory = job_.directory,
+                                .ports = job_.ports,
+                                .files = files_,
+                                .left_alone = reach_ ? reach_->cleans_up_within : milliseconds(0)});
+  }
+
+  // --- places of absent tasks that run elsewhere (docs/design/scaling.md) ---
+
+  // Of one that is absent: the process of its next attempt, which comes, and waits to be wanted.
+  void hold_place(size_t index) {
+    held_.insert(index);
+    const Status started = begin_process(index, Gathering::ForNow::holds);
+    if (!started.ok()) lose_place(index, {.start_error = started.message()});
+  }
+
+  // Again of those that have gone; nobody's at the end.
+  void hold_places() {
+    if (!gathering_ || !scaling_) return;
+    if (supervision_.stopping()) return leave_places();
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const bool is_free = supervision_.is_absent(i) && !held_.contains(i) && !unheld_.contains(i);
+      if (is_free && tasks_[i].is_gone() && !lost_.contains(i)) hold_place(i);
+    }
+  }
+
+  void leave_places() {
+    for (size_t task : std::exchange(held_, {})) tasks_[task].terminate();
+  }
+
+  // The task whose place was held is wanted: its attempt begins.
+  void use_place(size_t index) {
+    held_.erase(index);
+    tasks_[index].give_up_restart();
+    gathering_->wanted(index);
+    tell(TaskStarted{index});
+  }
+
+  // Before all were there, nobody can begin without it.
+  void lose_place(size_t index, const ExitFacts& facts) {
+    held_.erase(index);
+    const std::string why = classify(facts, SentSignal::none).text;
+    if (!gathering_->complete()) {
+      tell(TaskStarted{index});
+      return tell(TasksEnded{{{index, {.start_error = "its place can't be held: " + why}}}});
+    }
+    unheld_.insert(index);
+    tasks_[index].forget_attempt();
+    console_.note(str_cat(plan_.tasks[index].name, ": its place is no longer held: ", why));
+  }
+
+  // Since all were there, the others look for it where it was.
+  void stay_on_machine(size_t index) {
+    const auto machine = machines_.find(index);
+    if (!gathering_ || !gathering_->complete() || machine == machines_.end()) return;
+    if (!reach_->back_at || !staying_.insert(index).second) return;
+    std::vector<std::string>& command = plan_.tasks[index].argv;
+    command = reach_->back_at(std::move(command), machine->second);
   }
 
   // Those whose pause is over, as soon as nothing is left of what they were.
@@ -232,7 +300,10 @@ class LocalRun {
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
       const std::optional<Clock::Time> asked = tasks_[i].restart_asked();
       if (!asked) continue;
-      if (tasks_[i].is_gone() && !lost_.contains(i)) {
+      if (held_.contains(i)) {
+        use_place(i);
+      } else if (tasks_[i].is_gone() && !lost_.contains(i)) {
+        unheld_.erase(i);
         start_task(i);
       } else if (clock_.now() - *asked > kPatience) {
         tasks_[i].give_up_restart();
@@ -254,9 +325,11 @@ class LocalRun {
     read_gathering();
     read_outputs();
     read_ends();
+    tell_of_missing();
     heed_signals();
     heed_wishes();
     start_again();
+    hold_places();
     if (console_.is_deserted() && !supervision_.stopping())
       tell(Interrupted{"its output, which nobody reads any more"});
     tell(TimePassed{});
@@ -269,6 +342,8 @@ class LocalRun {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
     if (gathering_) gathering_->add_descriptors(events_);
     if (scaling_) scaling_->add_descriptors(events_);
+    // Of what other machines write to files there is no word.
+    if (scaling_ && gathering_) until = std::min(until, clock_.now() + kLookForWishes);
     for (const TaskAttempts& task : tasks_) {
       task.add_descriptors(events_);
       // No descriptor tells that a process is gone.
@@ -283,10 +358,16 @@ class LocalRun {
     for (const Gathering::Action& action : gathering_->turn(clock_.now())) {
       if (const auto* it = std::get_if<Gathering::Recorded>(&action))
         tasks_[it->task].take_record(it->line);
-      if (const auto* it = std::get_if<Gathering::Came>(&action))
-        note(JournalEntry{clock_.now(), TaskCame{it->task, it->address}});
+      if (const auto* it = std::get_if<Gathering::Came>(&action)) came(*it);
       if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
     }
+  }
+
+  void came(const Gathering::Came& task) {
+    note(JournalEntry{clock_.now(), TaskCame{task.task, task.address, task.machine}});
+    if (!task.machine.empty()) machines_[task.task] = task.machine;
+    plan_.tasks[task.task].address = task.address;
+    if (scaling_) write_roster();
   }
 
   void read_outputs() {
@@ -296,6 +377,13 @@ class LocalRun {
     }
   }
 
+  // Those that are there already wait for them, which may be in vain.
+  void tell_of_missing() {
+    if (!gathering_ || gathering_->complete() || supervision_.num_ended() == 0) return;
+    const std::vector<std::string> others = gathering_->missing(tasks_.size()).tasks;
+    for (size_t i = 0; i < tasks_.size(); ++i) tell(TaskWaits{i, others});
+  }
+
   void read_ends() {
     TasksEnded ended;
     for (size_t i = 0; i < tasks_.size(); ++i) {
@@ -303,9 +391,22 @@ class LocalRun {
       if (!end) continue;
       read_gathering();
       if (end->lost) lost_.insert(i);
+      if (held_.contains(i)) {
+        lose_place(i, facts_of(*end, tasks_[i]));
+        continue;
+      }
       ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
+      if (ended.ends.back().facts.by_hand) await_signal();
     }
     if (!ended.ends.empty()) tell(ended);
+  }
+
+  // Who ends the whole job by hand ends its tasks, too, and they may be quicker.
+  void await_signal() {
+    if (supervision_.stopping()) return;
+    pollfd signal{signals_.descriptor(), POLLIN, 0};
+    poll(&signal, 1, kSignalComesWithin);
+    heed_signals();
   }
 
   ExitFacts facts_of(const ProcessEnd& end, const TaskAttempts& task) {
@@ -361,6 +462,10 @@ class LocalRun {
     return scaling_->keep_roster(std::move(absent));
   }
 
+  void write_roster() {
+    if (const Status kept = keep_roster(); !kept.ok()) console_.note(kept.message());
+  }
+
   void note(const JournalEntry& entry) {
     if (journal_) journal_->add(entry);
   }
@@ -380,9 +485,7 @@ class LocalRun {
     const std::vector<SupervisionAction> actions = supervision_.on(event, now);
     if (!actions.empty() || !is_idle(event)) note({now, event});
     // Before anybody starts who is on it.
-    if (scaling_) {
-      if (const Status kept = keep_roster(); !kept.ok()) console_.note(kept.message());
-    }
+    if (scaling_) write_roster();
     for (const SupervisionAction& action : actions) {
       if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].terminate();
       if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].kill();
@@ -458,6 +561,7 @@ class LocalRun {
   bool has_open_pipes() const { return std::ranges::any_of(tasks_, &TaskAttempts::has_open_pipes); }
 
   const JobSpec& job_;
+  const Reach* const reach_;  // null: the tasks run here
   LaunchPlan plan_;
   const Clock& clock_;
   std::optional<LocalGathering> gathering_;
@@ -467,6 +571,10 @@ class LocalRun {
   Console console_;
   SeededRandom random_;
   Supervision supervision_;
+  std::map<size_t, std::string> machines_;  // of tasks elsewhere: what theirs is called
+  std::set<size_t> staying_;                // whose commands name their machine
+  std::set<size_t> held_;                   // absent, and their places are held
+  std::set<size_t> unheld_;                 // absent, and who held their places is gone
   std::optional<LocalJournal> journal_;
   std::optional<LocalScaling> scaling_;  // of a job that may be scaled
   std::vector<TaskAttempts> tasks_;
@@ -493,8 +601,11 @@ Result<Prepared> prepare_here(const JobSpec& job) {
 Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& options) {
   MR_TRY(check_restarts(job, *options.reach));
   const Reach& reach = *options.reach;
+  JobSpec told = job;
+  if (std::ranges::any_of(job.roles, scales))
+    told.environment.emplace_back(kRosterVariable, roster_in(options.folder));
   MR_ASSIGN(LocalGathering gathering,
-            LocalGathering::listen(job, reach.listen_host, options.token));
+            LocalGathering::listen(told, reach.listen_host, options.token));
   const std::string supervisor = HostPort{reach.known_as, gathering.port()}.to_string();
   LaunchPlan plan = plan_elsewhere(job, reach, supervisor, options.token);
   return Prepared{std::move(plan), {}, std::move(gathering)};

@@ -12,11 +12,13 @@ LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::str
   const std::vector<std::string> deciding = deciding_roles(job);
   for (const RoleSpec& role : job.roles) {
     const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
-    for (int index = 0; index < role.count; ++index) {
+    for (int index = 0; index < most_of(role); ++index) {
       std::vector<std::string> command = {"millrace", "join",    "--at",    supervisor,
                                           "--job",    role.name, "--index", std::to_string(index)};
       if (reach.has_leash)
         command.insert(command.end(), {"--leash", "--grace", str_cat(job.grace.count(), "ms")});
+      if (!reach.machine_variable.empty())
+        command.insert(command.end(), {"--machine-from", reach.machine_variable});
       command.push_back("--");
       const std::vector<std::string>& own = command_of(job, role);
       command.insert(command.end(), own.begin(), own.end());

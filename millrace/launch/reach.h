@@ -6,6 +6,7 @@
 // `ssh` to a machine.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,12 +35,26 @@ struct Reach {
   std::function<bool(std::string_view line, ExitFacts& facts)> hear = {};
   // Its exit code when it failed itself; what was heard counts for no other. Not set: for each.
   std::optional<int> own_failure = std::nullopt;
+  // In which variable a task there finds what its manager calls its machine, by which it is then
+  // known; empty: in none.
+  std::string machine_variable = {};
   // A task that is started again is on the machine that it was on, so that it can serve where the
   // others look for it.
   bool comes_back = false;
+  // Room for all tasks that the job may have is held from the start, so that those that are absent
+  // can come then, and hold their places.
+  bool holds_places = false;
+  // The whole command that brings a task that comes back there, made of the one of its first
+  // attempt and of what its machine is called. Not set: that one does.
+  std::function<std::vector<std::string>(std::vector<std::string> first,
+                                         const std::string& machine)>
+      back_at = {};
   // The task's end is told to it by the end of its input, since no signal goes that far; the input
   // begins with the token, which is not to be seen in any list of processes.
   bool has_leash = false;
+  // What reaches out and is killed has a process beside it that ends what it started elsewhere: so
+  // long that one is left alone. Zero: there is none.
+  std::chrono::milliseconds cleans_up_within{0};
 };
 
 // Who gets what when addresses are late: the tasks of plan_launch() without addresses, environment

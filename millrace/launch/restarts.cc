@@ -60,6 +60,7 @@ std::variant<Restarts::Again, Restarts::No> Restarts::decide(size_t task, const 
   Role& role = roles_[ended.role];
   const RestartPolicy& policy = role.rules.restart;
   if (!wants_restart(policy, reason, facts)) return No{};
+  if (facts.place_is_gone) return No{"it can't come back to where the others look for it"};
   if (std::string limit = limit_reached(role, ended, now); !limit.empty()) return No{limit};
   role.restarts.push_back(now);
   ++num_restarts_;

@@ -40,7 +40,8 @@ class Restarts {
   };
   // It is not.
   struct No {
-    std::string limit;  // for people, which limit it has reached; empty if none has
+    std::string limit;  // for people, which limit it has reached, or what else forbids it; empty if
+                        // nothing does
   };
   // How the task's last attempt ended, which was started then. Counts a restart if it is one.
   std::variant<Again, No> decide(size_t task, const ExitReason& reason, const ExitFacts& facts,

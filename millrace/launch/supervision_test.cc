@@ -100,6 +100,8 @@ class Story {
     facts.ends_with_error = !facts.last_error_line.empty();
     if (auto told = field(text, "told"))
       facts.told = std::get<TaskEnds>(parse_task_record(*told).value().event);
+    if (auto why = field(text, "gone")) facts.taken_away = *why;
+    facts.place_is_gone = !facts.taken_away.empty();
     facts.out_of_memory_kill = text.ends_with(" oom");
     facts.lost = text.ends_with(" lost");
     return {index(text.substr(5, text.find(' ', 5) - 5)), facts};
@@ -207,7 +209,7 @@ TEST_CASE("every story of supervision.txt goes as it is written") {
     }
   }
   finish();
-  CHECK(told == 48);
+  CHECK(told == 49);
 }
 
 TEST_CASE("the launcher is told when to come back") {

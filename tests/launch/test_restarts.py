@@ -276,14 +276,6 @@ def test_a_task_whose_keeper_is_killed_is_lost_and_comes_back_alone(start, lives
     assert "worker:0  completed, attempt 2" in output
 
 
-def test_where_tasks_are_not_restarted_yet_a_policy_is_refused(millrace, job):
-    path = job({"map": "{restart: on_failure}"}, "exit 0", image="x", name="job")
-    done = subprocess.run(
-        [millrace, "explain", path, "--on", "slurm"], capture_output=True, text=True
-    )
-    assert (done.returncode, "role map: restart is for tasks" in done.stderr) == (2, True)
-
-
 def test_what_kubernetes_does_differently_of_a_policy_stands_above_its_manifests(millrace, job):
     path = job({"map": "{restart: on_failure}"}, "exit 0", image="x", name="job")
     done = subprocess.run(

@@ -187,13 +187,17 @@ def test_a_folder_that_sbatch_would_take_apart_is_refused(ask, millrace, tmp_pat
     assert not (tmp_path / "with blank" / "slurm" / "words").exists()
 
 
-def test_a_job_keeps_its_size_and_who_would_scale_it_is_told_why(ask, tmp_path):
+def test_a_job_that_may_be_scaled_keeps_its_bounds(ask, tmp_path):
     roles = "{map: {count: 2, max: 4}}"
     (tmp_path / "words.yaml").write_text(f"command: 'true'\nroles: {roles}\n")
     assert ask({"sbatch": "echo 7"}, "submit", "words.yaml")[0] == 0
-    assert "max" not in (tmp_path / "kept" / "slurm" / "words" / "job.yaml").read_text()
-    code, output = ask({}, "scale", "words", "map=4")
-    assert code == 1 and "keeps these to its end, so that it can't be scaled" in output, output
-    assert "submit it with another count" in output, output
+    folder = tmp_path / "kept" / "slurm" / "words"
+    assert "max: 4" in (folder / "job.yaml").read_text()
+    assert "--ntasks=4" in (folder / "batch.sh").read_text()
+    waits = {"squeue": "echo '7|PENDING|Priority||(null)'"}
+    code, output = ask(waits, "scale", "words", "map=4")
+    assert code == 1 and "its launcher has not begun yet" in output, output
+    code, output = ask(waits, "scale", "words", "map=5")
+    assert code == 2 and "role map may have 1 to 4 tasks" in output, output
     code, output = ask({}, "scale", "nobody", "map=4")
     assert code == 1 and "there is no job 'nobody'" in output, output

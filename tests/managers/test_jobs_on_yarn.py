@@ -273,6 +273,21 @@ def test_a_machine_that_is_lost_is_told_by_the_tasks_that_ran_there(queue):
                 os.kill(int(pid), signal.SIGKILL)
 
 
+@pytest.mark.parametrize("end", ["kill -9 $$", "exit 3"])
+def test_a_task_that_fails_comes_back_on_its_machine_at_its_address(queue, end):
+    roles = "{files: 1, map: {count: 4, restart: {budget: 5 in 5m, pause: 100ms}}}"
+    script = (
+        'echo "attempt $MILLRACE_ATTEMPT on $NM_HOST at $MILLRACE_LISTEN_ADDRESS knows {map_hosts}"; '
+        "[ {job_name} = files ] && exec sleep 600; "
+        f'[ {{task_index}} = 3 ] && [ "$MILLRACE_ATTEMPT" = 1 ] && {{ {end}; }}; exit 0'
+    )
+    code, output = queue.millrace("run", queue.job(script, roles))
+    assert code == 0 and "with 1 restart" in output, output
+    told = re.findall(r"map:3 +\| attempt (\d) (on \S+ at \S+ knows \S+)", output)
+    assert [attempt for attempt, _ in told] == ["1", "2"] and told[0][1] == told[1][1], output
+    assert re.search(r"map:3 +completed, attempt 2", output), output
+
+
 def test_what_the_cluster_can_not_give_is_told_and_nothing_is_left(queue):
     code, output = queue.millrace("submit", queue.job("true", "{map: {count: 1, memory: 900Gi}}"))
     assert code == 2 and "the cluster has no machines for this job" in output, output

@@ -89,6 +89,9 @@ TEST_CASE("srun says itself what became of a task; its exit code does not") {
     return facts;
   };
   CHECK(heard({"srun: error: Node failure on n2"}).taken_away == "its machine n2 is lost");
+  CHECK(heard({"srun: error: Node failure on n2"}).place_is_gone);
+  CHECK(heard({"slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-01-31T03:38:17 ***"})
+            .by_hand);
   CHECK(heard({"slurmstepd-n2: error: *** STEP 5.1 ON n2 CANCELLED AT 2026-01-31T02:34:06 DUE TO "
                "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"})
             .taken_away == "its machine is lost");
@@ -96,6 +99,10 @@ TEST_CASE("srun says itself what became of a task; its exit code does not") {
                "LIMIT ***",
                "srun: Job step aborted: Waiting up to 5 seconds for job step to finish."})
             .taken_away == "Slurm's time limit");
+  CHECK(
+      !heard({"slurmstepd: error: *** STEP 5.1 ON n2 CANCELLED AT 2026-01-31T02:34:06 DUE TO TIME "
+              "LIMIT ***"})
+           .by_hand);
   CHECK(heard({"srun: error: n1: task 0: Out Of Memory"}).out_of_memory_kill);
   const ExitFacts memory =
       heard({"slurmstepd-n1: error: StepId=1.0 exceeded memory limit (223707136 > 62914560), being "
@@ -109,6 +116,7 @@ TEST_CASE("srun says itself what became of a task; its exit code does not") {
   const ExitFacts plain = heard(
       {"srun: error: n1: task 0: Exited with exit code 3", "srun: Force Terminated StepId=1.0"});
   CHECK(plain.taken_away.empty());
+  CHECK(!plain.place_is_gone);
   ExitFacts facts;
   CHECK(!hear_srun("ValueError: srun: error: Node failure on n2", facts));
   CHECK(!hear_srun("slurmstepdx", facts));

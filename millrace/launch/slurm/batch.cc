@@ -44,9 +44,22 @@ void append_component(std::string& text, const JobSpec& job, const RoleSpec& rol
     append_directive(text, str_cat("--constraint=", features));
 }
 
+// What is held for tasks that may come, since an allocation never grows.
+void append_cost_of_scaling(std::string& text, const JobSpec& job) {
+  for (const RoleSpec& role : job.roles) {
+    const int idle = most_of(role) - role.count;
+    if (idle == 0) continue;
+    const int64_t cores = whole_cores(role.resources);
+    str_append(&text, "# ", role.name, " begins with ", role.count, " of ", most_of(role),
+               " tasks. All are asked for here: ", idle * cores,
+               idle * cores == 1 ? " core" : " cores");
+    if (role.resources.gpus > 0) str_append(&text, ", ", idle * role.resources.gpus, " GPUs");
+    text += " and their memory are held idle until `millrace scale` uses them.\n";
+  }
+}
+
 Status check_for_slurm(const JobSpec& job) {
   MR_TRY(check(job));
-  MR_TRY(check_never_restarts(job, "on Slurm"));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   const bool has_image =
       !job.image.empty() ||
@@ -100,14 +113,15 @@ Result<std::string> slurm_batch_script(const JobSpec& job, const std::string& fo
     append_directive(text, str_cat("--time=", ceil<minutes>(most).count()));
   }
   append_directive(text, str_cat("--signal=B:TERM@", notice.count()));
+  append_cost_of_scaling(text, job);
   if (asks_the_same(job)) {
     int tasks = 0;
-    for (const RoleSpec& role : job.roles) tasks += role.count;
+    for (const RoleSpec& role : job.roles) tasks += most_of(role);
     append_component(text, job, job.roles[0], tasks);
   } else {
     for (size_t i = 0; i < job.roles.size(); ++i) {
       if (i > 0) append_directive(text, "hetjob");
-      append_component(text, job, job.roles[i], job.roles[i].count);
+      append_component(text, job, job.roles[i], most_of(job.roles[i]));
     }
   }
   const std::string kept = folder.empty() ? "" : str_cat("--folder ", shell_quoted(folder), " ");

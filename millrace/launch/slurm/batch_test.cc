@@ -57,7 +57,6 @@ TEST_CASE("roles that ask for different machines get a component each, and reach
                                                        "--ntasks=1",
                                                        "--exact",
                                                        "--unbuffered",
-                                                       "--input=none",
                                                        "--job-name=map",
                                                        "--het-group=1",
                                                        "--cpus-per-task=2",
@@ -71,12 +70,50 @@ TEST_CASE("roles that ask for different machines get a component each, and reach
                                                        "map",
                                                        "--index",
                                                        "1",
+                                                       "--leash",
+                                                       "--grace",
+                                                       "5000ms",
+                                                       "--machine-from",
+                                                       "SLURMD_NODENAME",
                                                        "--",
                                                        "python3",
                                                        "count.py"});
-  CHECK(plan.tasks[2].environment ==
-        std::vector<EnvironmentEntry>{{"MILLRACE_JOB_TOKEN", "secret"}});
+  // Nobody sees the token in a list of processes, or hands it on with an environment.
+  CHECK(plan.tasks[2].environment.empty());
+  CHECK(plan.tasks[2].input == "secret\n");
   CHECK(plan.tasks[2].decides);
+}
+
+TEST_CASE("room is asked for all tasks that a role may have, and what that costs is said") {
+  JobSpec job = counting_words();
+  job.roles[1].most = 5;
+  job.roles[1].resources.cpus = 2;
+  job.roles[0].resources.cpus = 2;
+  std::string script = slurm_batch_script(job).value();
+  CHECK(script.find("\n# map begins with 2 of 5 tasks. All are asked for here: 6 cores and their "
+                    "memory are held idle until `millrace scale` uses them.\n") !=
+        std::string::npos);
+  CHECK(script.find("#SBATCH --ntasks=6\n") != std::string::npos);
+  CHECK(plan_elsewhere(job, srun_reach(job, "n1"), "n1:7000", "t").tasks.size() == 6);
+  job.roles[1].resources.gpus = 1;
+  script = slurm_batch_script(job).value();
+  CHECK(script.find("6 cores, 3 GPUs and their memory") != std::string::npos);
+  CHECK(script.find("#SBATCH --ntasks=1\n") != std::string::npos);
+  CHECK(script.find("#SBATCH --ntasks=5\n") != std::string::npos);
+  CHECK(slurm_batch_script(counting_words()).value().find("\n# ") == std::string::npos);
+}
+
+TEST_CASE("a task that is started again is a step on the machine that it was on") {
+  JobSpec job = counting_words();
+  job.roles[1].restart.when = RestartPolicy::When::on_failure;
+  job.roles[1].may_lose = {.amount = 1};
+  CHECK(slurm_batch_script(job).ok());
+  const Reach reach = srun_reach(job, "n1");
+  REQUIRE(reach.comes_back);
+  std::vector<std::string> words = plan_elsewhere(job, reach, "n1:7000", "t").tasks[2].argv;
+  const std::vector<std::string> again = reach.back_at(words, "n3");
+  words.insert(words.begin() + 1, "--nodelist=n3");
+  CHECK(again == words);
 }
 
 TEST_CASE("a job that is kept names its folder, in which its launcher works") {

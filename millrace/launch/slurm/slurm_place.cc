@@ -135,12 +135,6 @@ Result<std::vector<LauncherSight>> SlurmHost::see(const std::vector<KeptJob>& jo
   return sights;
 }
 
-Status SlurmHost::can_scale() {
-  return error(Code::unimplemented,
-               "Slurm gives a batch job its machines once, and the job keeps these to its end, so "
-               "that it can't be scaled: stop it and submit it with another count");
-}
-
 Result<GuestCommand> SlurmHost::guest_of(const KeptJob& job, const TaskSight& task,
                                          const std::vector<std::string>& command,
                                          Terminal terminal) {

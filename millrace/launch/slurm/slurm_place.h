@@ -34,8 +34,8 @@ class SlurmHost final : public LauncherHost {
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // Asks the launcher to end the tasks within the job's grace; then Slurm does.
   Status end(const KeptJob& job) override;
-  // UNIMPLEMENTED: an allocation stays as it is.
-  Status can_scale() override;
+  // Within the allocation, which is large enough for all that the job may have.
+  Status can_scale() override { return {}; }
   // A step of its own on the task's machine, in what the job has been given (--overlap); its
   // environment has TF_CONFIG, as far as the job's tasks have told where they are.
   Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,

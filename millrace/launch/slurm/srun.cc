@@ -12,9 +12,8 @@
 namespace millrace {
 namespace {
 
-int64_t whole_cores(const Resources& wanted) {
-  return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
-}
+// Of srun's second process, which has Slurm end the step when the first was killed.
+constexpr std::chrono::seconds kOwnCleanUp{5};
 
 // "slurmstepd: ", and on machines with several of them "slurmstepd-n1: "
 bool is_of_stepd(std::string_view line) {
@@ -26,7 +25,7 @@ bool is_of_stepd(std::string_view line) {
 
 // TF_CONFIG of a task, once each of them has told where it is; else "".
 std::string known_config(const JobSpec& job, const Journal& journal, const std::string& task) {
-  std::vector<std::string> addresses(count_tasks(job));
+  std::vector<std::string> addresses(count_planned(job));
   for (const JournalEntry& entry : journal.entries) {
     const auto* came = std::get_if<TaskCame>(&entry.what);
     if (came != nullptr && came->task < addresses.size()) addresses[came->task] = came->address;
@@ -34,7 +33,7 @@ std::string known_config(const JobSpec& job, const Journal& journal, const std::
   TfConfig config;
   size_t next = 0;
   for (const RoleSpec& role : job.roles) {
-    for (int index = 0; index < role.count; ++index, ++next) {
+    for (int index = 0; index < most_of(role); ++index, ++next) {
       if (!config.cluster.add_task(role.name, index, addresses[next]).ok()) return "";
       if (str_cat(role.name, ":", index) != task) continue;
       config.task_type = role.name;
@@ -44,12 +43,21 @@ std::string known_config(const JobSpec& job, const Journal& journal, const std::
   return to_json(config, JsonLayout::one_line);
 }
 
+std::vector<std::string> srun_back_at(std::vector<std::string> first, const std::string& machine) {
+  first.insert(first.begin() + 1, str_cat("--nodelist=", machine));
+  return first;
+}
+
 std::string_view word_after(std::string_view line, std::string_view mark) {
   const size_t begin = line.find(mark) + mark.size();
   return line.substr(begin, line.find_first_of(" ,:", begin) - begin);
 }
 
 }  // namespace
+
+int64_t whole_cores(const Resources& wanted) {
+  return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
+}
 
 bool asks_the_same(const JobSpec& job) {
   return std::ranges::all_of(job.roles, [&](const RoleSpec& role) {
@@ -65,7 +73,7 @@ Reach srun_reach(const JobSpec& job, const std::string& known_as) {
               [&job](const RoleSpec& role, size_t, const std::vector<std::string>& command) {
                 std::vector<std::string> words = {"srun", "--nodes=1", "--ntasks=1", "--exact",
                                                   // The lines are to be seen when they are written.
-                                                  "--unbuffered", "--input=none",
+                                                  "--unbuffered",
                                                   str_cat("--job-name=", role.name)};
                 if (!asks_the_same(job)) {
                   const auto group = std::ranges::find(job.roles, role.name, &RoleSpec::name);
@@ -76,7 +84,14 @@ Reach srun_reach(const JobSpec& job, const std::string& known_as) {
                 words.insert(words.end(), command.begin(), command.end());
                 return words;
               },
-          .hear = hear_srun};
+          .hear = hear_srun,
+          .machine_variable = "SLURMD_NODENAME",
+          .comes_back = true,
+          .holds_places = true,
+          .back_at = srun_back_at,
+          // To SIGTERM srun answers by killing the step at once.
+          .has_leash = true,
+          .cleans_up_within = kOwnCleanUp};
 }
 
 bool hear_srun(std::string_view line, ExitFacts& facts) {
@@ -91,12 +106,16 @@ bool hear_srun(std::string_view line, ExitFacts& facts) {
     facts.out_of_memory_kill = true;
     facts.taken_away.clear();
   }
+  if (has("Node failure on ") || has("DUE TO NODE FAILURE")) facts.place_is_gone = true;
   if (has("Node failure on "))
     take_away(str_cat("its machine ", word_after(line, "Node failure on "), " is lost"));
   if (has("DUE TO NODE FAILURE")) take_away("its machine is lost");
   if (has("DUE TO PREEMPTION")) take_away("preempted: Slurm gave its machine to another job");
   if (has("DUE TO TIME LIMIT")) take_away("Slurm's time limit");
-  if (has(" CANCELLED AT ") && has("***")) take_away("cancelled: its step was ended by scancel");
+  if (has(" CANCELLED AT ") && has("***")) {
+    facts.by_hand = !has("DUE TO ");
+    take_away("cancelled: its step was ended by scancel");
+  }
   for (std::string_view mark : {"Unable to create step for job", "Unable to confirm allocation"})
     if (has(mark) && has("error: ")) facts.start_error = line.substr(line.find("error: ") + 7);
   return true;

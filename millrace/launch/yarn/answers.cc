@@ -117,6 +117,39 @@ Result<ApplicationState> parse_application(std::string_view text) {
                           .master_container = container_in(text_of(*app, "amContainerLogs"))};
 }
 
+Result<YarnRacks> parse_nodes(std::string_view text) {
+  MR_ASSIGN(const json object, parse_object(text));
+  const auto nodes = object.find("nodes");
+  if (nodes == object.end()) return no_answer();
+  YarnRacks racks;
+  // Of a cluster without any it is null.
+  if (!nodes->is_object() || !nodes->contains("node") || !(*nodes)["node"].is_array()) return racks;
+  for (const json& node : (*nodes)["node"]) {
+    if (!node.is_object()) continue;
+    const std::string id = text_of(node, "id");  // "n1:45454"
+    racks[id.substr(0, id.rfind(':'))] = text_of(node, "rack");
+  }
+  return racks;
+}
+
+std::string to_text(const YarnRacks& racks) {
+  std::string text;
+  for (const auto& [node, rack] : racks) str_append(&text, node, " ", rack, "\n");
+  return text;
+}
+
+YarnRacks parse_racks(std::string_view text) {
+  YarnRacks racks;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const size_t blank = line.find(' ');
+    if (blank == std::string_view::npos || blank == 0 || blank + 1 == line.size()) continue;
+    racks.emplace(line.substr(0, blank), line.substr(blank + 1));
+  }
+  return racks;
+}
+
 Result<bool> parse_is_active(std::string_view text) {
   MR_ASSIGN(const json object, parse_object(text));
   const auto info = object.find("clusterInfo");

@@ -28,6 +28,13 @@ struct ApplicationState {
 // Errors: as above.
 Result<ApplicationState> parse_application(std::string_view text);
 
+// The racks of the machines that there are. Errors: as above.
+Result<YarnRacks> parse_nodes(std::string_view text);
+// A line for each in a file of the job's folder, "n1 /rack7".
+std::string to_text(const YarnRacks& racks);
+// Lines that make no sense say nothing.
+YarnRacks parse_racks(std::string_view text);
+
 // Of what the ResourceManager says of itself: true when it is the active one, and has read what it
 // knew before it was restarted. Errors: as above.
 Result<bool> parse_is_active(std::string_view text);

@@ -127,5 +127,16 @@ TEST_CASE("a call that could not be made may be made again, unless nothing would
   CHECK(curl_fault(2, "curl: option --negotiate: not built in").code() == Code::unknown);
 }
 
+TEST_CASE("the racks of machines are kept as they were told") {
+  const YarnRacks racks = parse_nodes(R"({"nodes":{"node":[{"rack":"/r1","id":"n1:45454"},)"
+                                      R"({"rack":"/default-rack","id":"n2:1","state":"LOST"},3]}})")
+                              .value();
+  CHECK(racks == YarnRacks{{"n1", "/r1"}, {"n2", "/default-rack"}});
+  CHECK(parse_racks(to_text(racks)) == racks);
+  CHECK(parse_racks("nonsense\n /r\nn3 \n\nn4 /r4").size() == 1);
+  CHECK(parse_nodes(R"({"nodes":null})").value().empty());
+  CHECK(parse_nodes("{}").status().code() == Code::unavailable);
+}
+
 }  // namespace
 }  // namespace millrace

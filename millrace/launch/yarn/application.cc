@@ -32,7 +32,6 @@ Status check_word(std::string_view what, std::string_view text, std::string_view
 
 Status check_for_yarn(const JobSpec& job) {
   MR_TRY(check(job));
-  MR_TRY(check_never_restarts(job, "on YARN"));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   const bool has_image =
       !job.image.empty() ||
@@ -136,32 +135,62 @@ Status check_fits(const JobSpec& job, const YarnLimits& most) {
   return {};
 }
 
+std::string racks_in(const std::string& folder) { return folder + "/racks"; }
+
+namespace {
+
+// Of a machine of which nobody has said another.
+constexpr const char* kDefaultRack = "/default-rack";
+
+// Of the task's number at the end of its files' name is its priority made: what is asked for with
+// one is all alike, and no other is to be on that machine.
+std::vector<std::string> errand_back_at(std::vector<std::string> words, const std::string& machine,
+                                        const std::string& rack, int first_priority) {
+  const auto value_of = [&](std::string_view flag) { return std::ranges::find(words, flag) + 1; };
+  const std::string& files = *value_of("--files");
+  const int number = std::stoi(files.substr(files.rfind('_') + 1));
+  *value_of("--priority") = std::to_string(first_priority + number);
+  words.insert(words.begin() + 2, {"--node", machine, "--rack", rack});
+  return words;
+}
+
+}  // namespace
+
 Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
-                 const std::string& known_as) {
-  return {.name = "yarn",
-          .listen_host = "0.0.0.0",
-          .known_as = known_as,
-          .command_at =
-              [&job, folder, master](const RoleSpec& role, size_t number,
-                                     const std::vector<std::string>& command) {
-                const auto place = std::ranges::find(job.roles, role.name, &RoleSpec::name);
-                // The first container has priority 0.
-                const ContainerWish wish =
-                    container_wish(role, 1 + static_cast<int>(place - job.roles.begin()));
-                std::vector<std::string> words = {
-                    "millrace",   "yarn-task",
-                    "--master",   master,
-                    "--files",    str_cat(folder, "/container_", number),
-                    "--priority", std::to_string(wish.priority),
-                    "--memory",   std::to_string(wish.megabytes),
-                    "--cores",    std::to_string(wish.cores)};
-                if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
-                words.push_back("--");
-                words.insert(words.end(), command.begin(), command.end());
-                return words;
-              },
-          .hear = hear_yarn,
-          .own_failure = kErrandFailed};
+                 const std::string& known_as, const YarnRacks& racks) {
+  return {
+      .name = "yarn",
+      .listen_host = "0.0.0.0",
+      .known_as = known_as,
+      .command_at =
+          [&job, folder, master](const RoleSpec& role, size_t number,
+                                 const std::vector<std::string>& command) {
+            const auto place = std::ranges::find(job.roles, role.name, &RoleSpec::name);
+            // The first container has priority 0.
+            const ContainerWish wish =
+                container_wish(role, 1 + static_cast<int>(place - job.roles.begin()));
+            std::vector<std::string> words = {"millrace",   "yarn-task",
+                                              "--master",   master,
+                                              "--files",    str_cat(folder, "/container_", number),
+                                              "--priority", std::to_string(wish.priority),
+                                              "--memory",   std::to_string(wish.megabytes),
+                                              "--cores",    std::to_string(wish.cores)};
+            if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
+            words.push_back("--");
+            words.insert(words.end(), command.begin(), command.end());
+            return words;
+          },
+      .hear = hear_yarn,
+      .own_failure = kErrandFailed,
+      .machine_variable = "NM_HOST",
+      .comes_back = true,
+      .back_at =
+          [first = 1 + static_cast<int>(job.roles.size()), racks](std::vector<std::string> words,
+                                                                  const std::string& machine) {
+            const auto rack = racks.find(machine);
+            return errand_back_at(std::move(words), machine,
+                                  rack == racks.end() ? kDefaultRack : rack->second, first);
+          }};
 }
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 // from its first container, where `millrace run --on yarn-am` supervises. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct YarnLaunch {
 };
 
 // The body of a submission. The job passes check() and has a name. Errors: INVALID_ARGUMENT for
-// what YARN can't give (an image, volumes, gpus, restarts), or for a folder, a directory or a value
+// what YARN can't give (an image, volumes, gpus), or for a folder, a directory or a value
 // of the environment that YARN's shell would take apart.
 Result<nlohmann::ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch);
 
@@ -33,6 +34,9 @@ Result<std::string> describe_yarn_application(const JobSpec& job);
 
 // What a role's tasks ask for; no two roles have the same priority.
 ContainerWish container_wish(const RoleSpec& role, int priority);
+
+// Of machines, by the names that YARN gives them: "n1" -> "/rack7".
+using YarnRacks = std::map<std::string, std::string>;
 
 struct YarnLimits {
   int64_t megabytes = 0;
@@ -47,9 +51,14 @@ inline constexpr const char* kPassedOn[] = {"PATH", "LD_LIBRARY_PATH", "PYTHONPA
 // Carries the addresses where the application master logs in, with commas between them.
 inline constexpr const char* kSchedulersVariable = "MILLRACE_YARN_SCHEDULERS";
 
+// The file of a job's folder with the racks of machines as they were when it was submitted.
+std::string racks_in(const std::string& folder);
+
 // In the first container: a task is an errand (local_errand.h) that asks `master` for a container.
-// `known_as`: the name by which tasks find this machine. The job outlives the reach.
+// One that comes back asks for a container on the machine that it was on, which YARN gives who
+// knows the machine's rack, too. `racks`: of machines; of others it is YARN's default. `known_as`:
+// the name by which tasks find this machine. The job outlives the reach.
 Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
-                 const std::string& known_as);
+                 const std::string& known_as, const YarnRacks& racks);
 
 }  // namespace millrace

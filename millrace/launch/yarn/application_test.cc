@@ -87,9 +87,6 @@ TEST_CASE("what YARN can't give, or its shell would take apart, is refused with 
   CHECK(refused([](JobSpec&, YarnLaunch& where) {
           where.environment[0].second = "{{HOME}}";
         }).starts_with("PATH"));
-  JobSpec again = counting_words();
-  CHECK(set_restart(again, "map=3").ok());
-  CHECK(yarn_application(again, known_launch()).status().code() == Code::invalid_argument);
 }
 
 TEST_CASE("a role's tasks ask for whole megabytes and cores, and by a priority of their own") {
@@ -125,14 +122,38 @@ TEST_CASE(
 
 TEST_CASE("a task is reached by an errand that asks for its container") {
   const JobSpec job = counting_words();
-  const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1");
+  const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1", {});
   const LaunchPlan plan = plan_elsewhere(job, reach, "n1:4000", "7");
-  CHECK(plan.tasks[2].argv ==
-        std::vector<std::string>{
-            "millrace",   "yarn-task", "--master", "socket", "--files", "/jobs/words/container_2",
-            "--priority", "2",         "--memory", "1024",   "--cores", "1",
-            "--",         "millrace",  "join",     "--at",   "n1:4000", "--job",
-            "map",        "--index",   "1",        "--",     "python3", "count.py"});
+  CHECK(plan.tasks[2].argv == std::vector<std::string>{"millrace",   "yarn-task",
+                                                       "--master",   "socket",
+                                                       "--files",    "/jobs/words/container_2",
+                                                       "--priority", "2",
+                                                       "--memory",   "1024",
+                                                       "--cores",    "1",
+                                                       "--",         "millrace",
+                                                       "join",       "--at",
+                                                       "n1:4000",    "--job",
+                                                       "map",        "--index",
+                                                       "1",          "--machine-from",
+                                                       "NM_HOST",    "--",
+                                                       "python3",    "count.py"});
+}
+
+TEST_CASE("a task that comes back asks for a container on its machine, by a priority of its own") {
+  JobSpec job = counting_words();
+  CHECK(set_restart(job, "map=3").ok());
+  CHECK(yarn_application(job, known_launch()).ok());
+  const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1", {{"n3", "/r"}});
+  REQUIRE(reach.comes_back);
+  const LaunchPlan plan = plan_elsewhere(job, reach, "n1:4000", "7");
+  const std::vector<std::string> again = reach.back_at(plan.tasks[2].argv, "n3");
+  const std::vector<std::string> begin(again.begin(), again.begin() + 12);
+  CHECK(begin == std::vector<std::string>{"millrace", "yarn-task", "--node", "n3", "--rack", "/r",
+                                          "--master", "socket", "--files",
+                                          "/jobs/words/container_2", "--priority", "5"});
+  const std::vector<std::string> other = reach.back_at(plan.tasks[1].argv, "n4");
+  CHECK(other[5] == "/default-rack");
+  CHECK(other[11] == "4");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ constexpr std::string_view kMark = "yarn: ";
 constexpr std::string_view kOutOfMemory = "out of memory: ";
 constexpr std::string_view kTakenAway = "taken away: ";
 constexpr std::string_view kCouldNotStart = "could not start: ";
+constexpr std::string_view kIsLost = " is lost";
 constexpr int kCodeOfSignal = 128;
 
 // Hadoop's ContainerExitStatus.
@@ -46,7 +47,7 @@ ContainerEnd container_end(int status, std::string_view diagnostics, std::string
   switch (status) {
     case kAborted:
       if (has_mark(diagnostics, "*lost*") || has_mark(diagnostics, "*unusable*"))
-        return failed(kTakenAway, str_cat(there, " is lost"));
+        return failed(kTakenAway, str_cat(there, kIsLost));
       return failed(kTakenAway, str_cat("YARN gave its container back: ", words));
     case kDisksFailed:
       return failed(kTakenAway, str_cat("the disks of ", there, " failed"));
@@ -82,7 +83,10 @@ bool hear_yarn(std::string_view line, ExitFacts& facts) {
   if (!line.starts_with(kMark)) return false;
   line.remove_prefix(kMark.size());
   if (line.starts_with(kOutOfMemory)) facts.out_of_memory_kill = true;
-  if (line.starts_with(kTakenAway)) facts.taken_away = line.substr(kTakenAway.size());
+  if (line.starts_with(kTakenAway)) {
+    facts.taken_away = line.substr(kTakenAway.size());
+    facts.place_is_gone = line.ends_with(kIsLost);
+  }
   if (line.starts_with(kCouldNotStart)) facts.start_error = line.substr(kCouldNotStart.size());
   return true;
 }

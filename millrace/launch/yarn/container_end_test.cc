@@ -36,6 +36,15 @@ TEST_CASE("what YARN took away is told with the reason, and is not the program's
         "YARN killed its container: Killed by ResourceManager");
 }
 
+TEST_CASE("a machine that is lost is one that nothing comes back to") {
+  for (const auto& [status, words] : {std::pair(-100, "Container released on a *lost* node"),
+                                      std::pair(-102, "Container preempted by scheduler")}) {
+    ExitFacts facts;
+    hear_yarn(str_cat("yarn: ", container_end(status, words, "n1").words), facts);
+    CHECK(facts.place_is_gone == (status == -100));
+  }
+}
+
 TEST_CASE("too much memory is that, whichever of its kinds YARN counted") {
   for (const int status : {-103, -104})
     CHECK(told(status, "[2026-01-02 03:04:05.678]Container [pid=1] is running 4096B beyond") ==

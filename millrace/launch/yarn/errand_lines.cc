@@ -34,7 +34,9 @@ json object_of(const ContainerWanted& wanted) {
            {{"priority", wanted.wish.priority},
             {"memory", wanted.wish.megabytes},
             {"cores", wanted.wish.cores},
-            {"label", wanted.wish.label}}},
+            {"label", wanted.wish.label},
+            {"node", wanted.wish.node},
+            {"rack", wanted.wish.rack}}},
           {"command", wanted.launch.command},
           {"environment", std::move(environment)}};
 }
@@ -61,12 +63,15 @@ Result<ErrandSays> parse_errand(std::string_view line) {
   const auto environment = object.find("environment");
   if (wish == object.end() || !wish->is_object() || environment == object.end() ||
       !environment->is_object() || !is_text(object, "command") || !is_number(*wish, "priority") ||
-      !is_number(*wish, "memory") || !is_number(*wish, "cores") || !is_text(*wish, "label"))
+      !is_number(*wish, "memory") || !is_number(*wish, "cores") || !is_text(*wish, "label") ||
+      !is_text(*wish, "node") || !is_text(*wish, "rack"))
     return no_sense_in(line);
   ContainerWanted wanted{.wish = {.priority = (*wish)["priority"].get<int>(),
                                   .megabytes = (*wish)["memory"].get<int64_t>(),
                                   .cores = (*wish)["cores"].get<int>(),
-                                  .label = (*wish)["label"].get<std::string>()},
+                                  .label = (*wish)["label"].get<std::string>(),
+                                  .node = (*wish)["node"].get<std::string>(),
+                                  .rack = (*wish)["rack"].get<std::string>()},
                          .launch = {.command = object["command"].get<std::string>()}};
   for (const auto& [name, value] : environment->items()) {
     if (!value.is_string()) return no_sense_in(line);

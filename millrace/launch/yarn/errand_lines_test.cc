@@ -7,7 +7,8 @@ namespace {
 
 TEST_CASE("a wish is heard as it was said") {
   const ContainerWanted wanted{
-      .wish = {.priority = 2, .megabytes = 64, .cores = 3, .label = "fast"},
+      .wish =
+          {.priority = 2, .megabytes = 64, .cores = 3, .label = "fast", .node = "n2", .rack = "/r"},
       .launch = {.command = "exec sh 'a b'", .environment = {{"TOKEN", "12"}}}};
   const std::string line = to_line(ErrandSays(wanted));
   CHECK(line.ends_with("}\n"));
@@ -29,10 +30,11 @@ TEST_CASE("what the master says is heard as it was said") {
 }
 
 TEST_CASE("anything else is refused") {
-  for (const char* line : {"", "[]", "{}", "nonsense", R"({"want":{}})", R"({"want":1})",
-                           R"({"runs":1,"on":2})", R"({"code":"3"})",
-                           (R"({"want":{"priority":1,"memory":"a","cores":1,"label":""},)"
-                            R"("command":"c","environment":{}})")}) {
+  for (const char* line :
+       {"", "[]", "{}", "nonsense", R"({"want":{}})", R"({"want":1})", R"({"runs":1,"on":2})",
+        R"({"code":"3"})",
+        (R"({"want":{"priority":1,"memory":"a","cores":1,"label":"","node":"","rack":""},)"
+         R"("command":"c","environment":{}})")}) {
     CHECK(parse_errand(line).status().code() == Code::invalid_argument);
     CHECK(parse_master(line).status().code() == Code::invalid_argument);
   }

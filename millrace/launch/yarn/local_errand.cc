@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/cluster/environment.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/line_splitter.h"
 #include "millrace/launch/local_signals.h"
@@ -163,9 +164,18 @@ class ErrandRun {
   std::optional<ContainerEnd> end_;
 };
 
+// What one attempt writes is none of the next: files may be left of one that was killed.
+ErrandOptions of_this_attempt(ErrandOptions options) {
+  const char* attempt = std::getenv(kAttemptVariable);
+  if (attempt != nullptr && attempt != std::string_view("1"))
+    str_append(&options.files, ".", attempt);
+  return options;
+}
+
 }  // namespace
 
-Result<int> run_errand(const ErrandOptions& options) {
+Result<int> run_errand(const ErrandOptions& given) {
+  const ErrandOptions options = of_this_attempt(given);
   const std::string script = options.files + ".sh";
   MR_TRY(write_script(script, script_of(options.command)));
   MR_ASSIGN(Descriptor master, connect_to_master(options.master));

@@ -244,21 +244,37 @@ Result<EndedContainer> parse_ended(std::string_view bytes) {
   return ended;
 }
 
-void put_ask(std::string& out, const ContainerAsk& ask) {
+constexpr std::string_view kAnywhere = "*";
+enum class Elsewhere : uint8_t { forbidden, allowed };
+
+// Of one place: a node, or "*".
+void put_ask_at(std::string& out, const ContainerAsk& ask, std::string_view where,
+                Elsewhere elsewhere) {
   const NestedField request(&out, allocate::kAsk);
   {
     const NestedField priority(&out, resource_request::kPriority);
     put_varint_field(&out, priority_message::kPriority, unsigned_of(ask.wish.priority));
   }
-  put_bytes_field(&out, resource_request::kName, "*");
+  put_bytes_field(&out, resource_request::kName, where);
   {
     const NestedField capability(&out, resource_request::kCapability);
     put_varint_field(&out, resource::kMemory, unsigned_of(ask.wish.megabytes));
     put_varint_field(&out, resource::kVirtualCores, unsigned_of(ask.wish.cores));
   }
   put_varint_field(&out, resource_request::kCount, unsigned_of(ask.count));
-  put_varint_field(&out, resource_request::kRelaxLocality, 1);
-  if (!ask.wish.label.empty()) put_bytes_field(&out, resource_request::kLabel, ask.wish.label);
+  put_varint_field(&out, resource_request::kRelaxLocality, elsewhere == Elsewhere::allowed ? 1 : 0);
+  // YARN takes a label with no node's name.
+  const bool has_label = !ask.wish.label.empty() && where == kAnywhere;
+  if (has_label) put_bytes_field(&out, resource_request::kLabel, ask.wish.label);
+}
+
+// YARN counts a container in each of its places: the node that it is to be on, its rack, and all.
+// Without a rack it gives none.
+void put_ask(std::string& out, const ContainerAsk& ask) {
+  if (ask.wish.node.empty()) return put_ask_at(out, ask, kAnywhere, Elsewhere::allowed);
+  put_ask_at(out, ask, ask.wish.node, Elsewhere::allowed);
+  put_ask_at(out, ask, ask.wish.rack, Elsewhere::forbidden);
+  put_ask_at(out, ask, kAnywhere, Elsewhere::forbidden);
 }
 
 }  // namespace

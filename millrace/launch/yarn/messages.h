@@ -40,6 +40,8 @@ struct ContainerWish {
   int64_t megabytes = 0;
   int cores = 1;
   std::string label = {};  // of the nodes; empty: those without one
+  std::string node = {};   // on it or nowhere; empty: anywhere
+  std::string rack = {};   // of that node
   friend bool operator==(const ContainerWish&, const ContainerWish&) = default;
 };
 

@@ -47,6 +47,17 @@ TEST_CASE("what is asked for has the bytes that Hadoop's protocol gives it") {
         "\x20\x00\x2D\x00\x00\x00\x00"s);
 }
 
+TEST_CASE("a container that is to be on one node is asked for there, and nowhere else") {
+  const ContainerWish wish{
+      .priority = 7, .megabytes = 64, .label = "gpu", .node = "n2", .rack = "/r"};
+  const std::string room = text(3, number(1, 64) + number(2, 1)) + number(4, 1);
+  CHECK(allocate_request({.asks = {{.wish = wish, .count = 1}}}) ==
+        text(1, text(1, number(1, 7)) + text(2, "n2") + room + number(5, 1)) +
+            text(1, text(1, number(1, 7)) + text(2, "/r") + room + number(5, 0)) +
+            text(1, text(1, number(1, 7)) + text(2, "*") + room + number(5, 0) + text(6, "gpu")) +
+            number(4, 0) + "\x2D\0\0\0\0"s);
+}
+
 TEST_CASE("what is given and what has ended are read with their nodes, tokens and reasons") {
   const std::string token = text(1, "identifier") + text(2, "password") + text(3, "NMToken");
   const AllocateAnswer answer =

@@ -1,10 +1,12 @@
 #include "millrace/launch/yarn/yarn_place.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 
 namespace millrace {
@@ -112,6 +114,7 @@ Status YarnHost::start(KeptJob& job) {
   job.submission.number = application.id;
   MR_TRY(write_submission(job));
   MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch_of(job)));
+  MR_TRY(write_racks(job));
   // Once only: whether a call that was not answered has been heard is looked at.
   Status submitted = ask({"POST", "apps", body.dump()}, Tries::one).status();
   if (!submitted.ok()) {
@@ -131,6 +134,17 @@ Status YarnHost::start(KeptJob& job) {
     pause(kBetweenLooks);
   }
   return {};
+}
+
+// Nobody tells the application master, who needs them for tasks that come back.
+Status YarnHost::write_racks(const KeptJob& job) {
+  const bool restarts = std::ranges::any_of(job.job.roles, [](const RoleSpec& role) {
+    return role.restart.when != RestartPolicy::When::never;
+  });
+  if (!restarts) return {};
+  MR_ASSIGN(const std::string text, ask({"GET", "nodes"}, Tries::several));
+  MR_ASSIGN(const YarnRacks racks, parse_nodes(text));
+  return write_whole_text(racks_in(job.folder), to_text(racks));
 }
 
 Status YarnHost::undo(const std::string& application) {

@@ -57,6 +57,7 @@ class YarnHost final : public LauncherHost {
   // SIGTERM to the launcher.
   Status ask_to_end(const ApplicationState& application);
   YarnLaunch launch_of(const KeptJob& job) const;
+  Status write_racks(const KeptJob& job);
   // Ends what may have come of a submission that was not answered.
   Status undo(const std::string& application);
 

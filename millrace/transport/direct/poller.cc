@@ -150,8 +150,19 @@ bool Poller::is_over() {
 }
 
 void Poller::wait(bool may_sleep) {
+  if (!may_sleep) {
+    look(0);
+  } else if (!lookout_.finds([this] { return look(0); })) {
+    lookout_.begins_to_sleep();
+    look(-1);
+    lookout_.has_slept();
+  }
+}
+
+// False if nothing has come.
+bool Poller::look(int timeout) {
   std::array<epoll_event, kEventsAtOnce> events;
-  const int count = ::epoll_wait(events_.get(), events.data(), kEventsAtOnce, may_sleep ? -1 : 0);
+  const int count = ::epoll_wait(events_.get(), events.data(), kEventsAtOnce, timeout);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
     if (event.data.u64 == kWake) {
@@ -160,6 +171,7 @@ void Poller::wait(bool may_sleep) {
       look_at(connection, event.events);
     }
   }
+  return count > 0;
 }
 
 std::shared_ptr<Connection> Poller::find(uint64_t number) {

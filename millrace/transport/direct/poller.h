@@ -19,6 +19,7 @@
 #include "millrace/transport/direct/connection.h"
 #include "millrace/transport/sockets/file_descriptor.h"
 #include "millrace/transport/threads/event.h"
+#include "millrace/transport/threads/lookout.h"
 
 namespace millrace::transport {
 
@@ -47,6 +48,7 @@ class Poller final : public EventSource, public Scribe {
   Status begin() MR_REQUIRES(mutex_);
   void wake() const;
   void wait(bool may_sleep);
+  bool look(int timeout);
   void woken();
   void look_at(const std::shared_ptr<Connection>& connection, uint32_t signs);
   void read(const std::shared_ptr<Connection>& connection, bool is_ending);
@@ -76,6 +78,7 @@ class Poller final : public EventSource, public Scribe {
     bool is_ending;
   };
   int since_written_ = 0;  // events
+  Lookout lookout_;
   Connection::Events ready_;
   std::deque<Unread> unread_;
 };

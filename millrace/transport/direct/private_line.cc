@@ -155,11 +155,30 @@ bool PrivateLine::write(Outbox& outbox, Status& why) const {
   }
 }
 
+// As readv() into the inbox, which may have to wait.
+ssize_t PrivateLine::read() {
+  std::array<iovec, 2> space = inbox_.space();
+  msghdr message{};
+  message.msg_iov = space.data();
+  message.msg_iovlen = space.size();
+  ssize_t size = 0;
+  const bool is_there = lookout_.finds([&] {
+    size = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+    return size >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+  });
+  if (is_there) return size;
+  lookout_.begins_to_sleep();
+  size = ::recvmsg(socket_.get(), &message, 0);
+  const int number = errno;
+  lookout_.has_slept();
+  errno = number;
+  return size;
+}
+
 // The next one that is no question whether we are there.
 Result<DirectMessage> PrivateLine::read_message(WaitedCall& call, const Clock& clock) {
   while (true) {
-    const std::array<iovec, 2> space = inbox_.space();
-    const ssize_t size = ::readv(socket_.get(), space.data(), space.size());
+    const ssize_t size = read();
     if (size == 0) return unavailable("Socket closed");
     if (size < 0 && errno == EINTR) {
       if (!set_time_limit(call.terms(), clock)) return what_the_socket_says(EAGAIN);

@@ -12,6 +12,7 @@
 #include "millrace/transport/direct/numeric_address.h"
 #include "millrace/transport/protocol/oversight.h"
 #include "millrace/transport/sockets/file_descriptor.h"
+#include "millrace/transport/threads/lookout.h"
 
 namespace millrace::transport {
 
@@ -39,6 +40,7 @@ class PrivateLine {
 
   bool write(Outbox& outbox, Status& why) const;
   Result<DirectMessage> read_message(WaitedCall& call, const Clock& clock);
+  ssize_t read();
   bool set_time_limit(const CallTerms& terms, const Clock& clock);
 
   const FileDescriptor socket_;
@@ -46,6 +48,7 @@ class PrivateLine {
   std::vector<DirectMessage> messages_;
   uint32_t num_calls_ = 0;
   bool has_time_limit_ = false;
+  Lookout lookout_;
   bool is_useless_ = false;
 };
 

@@ -1,6 +1,5 @@
 #include "millrace/transport/direct/lines.h"
 
-#include <chrono>
 #include <utility>
 
 #include "millrace/base/result.h"
@@ -9,8 +8,6 @@
 namespace millrace::transport {
 namespace {
 
-// A peer that has just answered another way takes no longer, unless it has been stopped since.
-constexpr std::chrono::milliseconds kPatience{500};
 // Private lines that wait for the next caller. More callers at once have their own for a call.
 constexpr size_t kMostIdle = 64;
 
@@ -19,8 +16,8 @@ bool goes_by_line(const OutgoingRequest& request) { return !is_introduction(requ
 
 }  // namespace
 
-Lines::Lines(const Host& host, const DirectThreads& threads)
-    : host_(host), poller_(threads.poller()), intake_(threads.intake()) {}
+Lines::Lines(const Host& host, const DirectThreads& threads, std::chrono::milliseconds patience)
+    : host_(host), patience_(patience), poller_(threads.poller()), intake_(threads.intake()) {}
 
 Lines::~Lines() {
   if (line_ != nullptr) line_->retire();
@@ -86,7 +83,7 @@ std::unique_ptr<PrivateLine> Lines::take() {
     address = offer_;
   }
   if (!address) return nullptr;
-  auto made = PrivateLine::connect(*address, kPatience, intake_);
+  auto made = PrivateLine::connect(*address, patience_, intake_);
   if (made == nullptr) withdrawn();
   return made;
 }

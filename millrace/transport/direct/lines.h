@@ -7,6 +7,7 @@
 // for one that is to come.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -26,7 +27,10 @@ class Lines final : public OfferTaker {
   static std::shared_ptr<Lines> to_a_peer(const Host& host, const DirectThreads* threads) {
     return threads == nullptr ? nullptr : std::make_shared<Lines>(host, *threads);
   }
-  Lines(const Host& host, const DirectThreads& threads);
+  // A line for a caller that waits has to be there within `patience`: a peer that has just answered
+  // another way takes no longer, unless it has been stopped since.
+  Lines(const Host& host, const DirectThreads& threads,
+        std::chrono::milliseconds patience = std::chrono::milliseconds(500));
   // Calls that run are finished and answered.
   ~Lines() override;
   Lines(const Lines&) = delete;
@@ -49,6 +53,7 @@ class Lines final : public OfferTaker {
   void give_back(std::unique_ptr<PrivateLine> line);
 
   const Host host_;
+  const std::chrono::milliseconds patience_;
   const std::shared_ptr<Poller> poller_;
   const std::shared_ptr<Intake> intake_;
   Mutex mutex_;

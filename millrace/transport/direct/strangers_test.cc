@@ -122,18 +122,49 @@ TEST_CASE("a client that waits and does not say that it is there is hung up on")
   Served served(std::chrono::milliseconds(60));
   const FileDescriptor frozen = connect_to(served);
   send_bytes(frozen, str_cat(kGreeting, bytes_of(request_frame(1, "/wait", 0, {}))));
-  // One that reads answers the question; it waits as long as it likes.
-  Client client(served.uri());
-  client.wait_until_up();
-  Cancellation cancellation;
-  millrace::testing::Answered<std::string> answered;
-  REQUIRE(client.start("/wait", "", {.cancellation = &cancellation}, answered.done()));
-  const std::string heard = heard_from(frozen);
-  CHECK(heard == str_cat(kGreeting, bytes_of(bare_frame(FrameKind::ask))));
+  CHECK(heard_from(frozen) == str_cat(kGreeting, bytes_of(bare_frame(FrameKind::ask))));
   served.wait_for_cancelled(1);
-  CHECK(served.num_cancelled() == 1);
-  cancellation.cancel(cancelled("now"));
-  CHECK(answered.wait().status() == cancelled("now"));
+}
+
+// A server in the test's own hands.
+struct Puppet {
+  explicit Puppet(const ListeningSocket& socket)
+      : connection(::accept(socket.descriptor().get(), nullptr, nullptr)) {
+    CHECK(next(kGreeting.size()) == kGreeting);
+    send_bytes(connection, kGreeting);
+  }
+  std::string next(size_t size) const {
+    std::string bytes(size, '\0');
+    const ssize_t got = ::recv(connection.get(), bytes.data(), size, MSG_WAITALL);
+    CHECK(got == static_cast<ssize_t>(size));
+    return bytes;
+  }
+  const FileDescriptor connection;
+};
+
+TEST_CASE("a client that waits says that it is there, whatever way it waits") {
+  const ListeningSocket socket = ListeningSocket::bind("127.0.0.1", 0).value();
+  Client client(str_cat("ipv4:127.0.0.1:", socket.port()));
+  const std::string request = bytes_of(request_frame(1, "/x", 0, testing::pieces_of("me?")));
+  const auto ask_and_answer = [&] {
+    const Puppet server(socket);
+    CHECK(server.next(request.size()) == request);
+    send_bytes(server.connection, bytes_of(bare_frame(FrameKind::ask)));
+    const std::string here = bytes_of(bare_frame(FrameKind::here));
+    CHECK(server.next(here.size()) == here);
+    send_bytes(server.connection, bytes_of(answer_frame(1, testing::pieces_of("you"), false)));
+  };
+  {
+    std::thread server(ask_and_answer);
+    CHECK(client.wait_for("/x", "me?").value().value() == "you");
+    server.join();
+  }
+  std::thread server(ask_and_answer);
+  client.wait_until_up();
+  millrace::testing::Answered<std::string> answered;
+  REQUIRE(client.start("/x", "me?", {}, answered.done()));
+  CHECK(answered.wait().value() == "you");
+  server.join();
 }
 
 }  // namespace

@@ -123,8 +123,12 @@ class Served {
 // A peer's end: lines that have heard the offer.
 class Client {
  public:
-  explicit Client(const std::string& uri) : Client() { lines_->offered(uri); }
-  Client() = default;
+  explicit Client(const std::string& uri,
+                  std::chrono::milliseconds patience = std::chrono::seconds(60))
+      : lines_(std::make_shared<Lines>(test_host(), threads_, patience)) {
+    lines_->offered(uri);
+  }
+  Client() : Client("") {}
   ~Client() { rounds_->stop(); }
 
   // An answer, or nothing if the call would have gone another way.
@@ -172,7 +176,7 @@ class Client {
   }
 
   DirectThreads threads_;
-  std::shared_ptr<Lines> lines_ = Lines::to_a_peer(test_host(), &threads_);
+  std::shared_ptr<Lines> lines_;
   std::shared_ptr<Rounds> rounds_ = std::make_shared<Rounds>(test_host(), std::chrono::seconds(0));
   const std::shared_ptr<const Peer> peer_ =
       std::make_shared<const Peer>(Peer{"/job:ps/replica:0/task:0", "ps0:2222"});

@@ -78,7 +78,7 @@ void report_pair(const std::string& what, const Pair& pair, double goal, const c
 
 void compare(bool over_wire) {
   Program once(true, over_wire), plain(false, over_wire);
-  const std::string where = over_wire ? ", through gRPC" : ", in process";
+  const std::string where = over_wire ? ", by remote calls" : ", in process";
   const int steps = over_wire ? kSteps / 10 : kSteps;
   report_pair("leased dequeue and acknowledge" + where,
               time_in_turn(

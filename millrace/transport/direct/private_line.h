@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "millrace/base/host.h"
 #include "millrace/transport/direct/inbox.h"
@@ -17,6 +18,7 @@
 namespace millrace::transport {
 
 struct CallTerms;
+class Outbox;
 class WaitedCall;
 
 class PrivateLine {

@@ -17,16 +17,17 @@ namespace {
 constexpr int kEventsAtOnce = 64;
 // What these say goes out together.
 constexpr int kEventsTogether = 8;
+constexpr uint64_t kWake = 0;  // no connection has this number
 
 Status no_descriptor(std::string_view what) {
   return error(Code::resource_exhausted, "can't open a descriptor to ", what, ": ",
                std::strerror(errno), "; raise the limit of open files (ulimit -n)");
 }
 
-bool watch(const FileDescriptor& events, int descriptor, uint32_t signs) {
+bool watch(const FileDescriptor& events, int descriptor, uint32_t signs, uint64_t number) {
   epoll_event event{};
   event.events = signs;
-  event.data.fd = descriptor;
+  event.data.u64 = number;
   return ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
@@ -42,7 +43,7 @@ Status Poller::begin() {
   if (!events_) return no_descriptor("wait for connections");
   if (!wake_) {
     wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake_ || !watch(events_, wake_.get(), EPOLLIN)) {
+    if (!wake_ || !watch(events_, wake_.get(), EPOLLIN, kWake)) {
       wake_.close();
       return no_descriptor("be woken by");
     }
@@ -56,13 +57,16 @@ Status Poller::add(const std::shared_ptr<Connection>& connection) {
   MutexLock lock(mutex_);
   if (is_closed_) return unavailable("the transport of this process has been shut down");
   MR_TRY(begin());
+  const uint64_t number = ++num_added_;
   connection->have_scribe(*this);
-  connections_.emplace(connection->descriptor(), connection);
+  connections_.emplace(number, connection);
+  numbers_.emplace(connection.get(), number);
   // Edges: a connection is looked at when something has changed, and is then read to its end.
-  if (watch(events_, connection->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET))
+  if (watch(events_, connection->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, number))
     return {};
   const Status status = no_descriptor("watch a connection");
-  connections_.erase(connection->descriptor());
+  connections_.erase(number);
+  numbers_.erase(connection.get());
   return status;
 }
 
@@ -119,17 +123,18 @@ bool Poller::write_soon(std::shared_ptr<Connection> connection) {
 
 void Poller::write_what_waits(Then then) {
   since_written_ = 0;
+  std::vector<std::shared_ptr<Connection>> connections;
   while (true) {
     {
       MutexLock lock(unwritten_mutex_);
-      writing_.swap(unwritten_);
-      if (writing_.empty()) {
+      connections.swap(unwritten_);
+      if (connections.empty()) {
         sleeps_ = then == Then::sleep;
         return;
       }
     }
-    for (const auto& connection : writing_) connection->write_all();
-    writing_.clear();
+    for (const auto& connection : connections) connection->write_all();
+    connections.clear();
   }
 }
 
@@ -160,18 +165,18 @@ bool Poller::look(int timeout) {
   const int count = ::epoll_wait(events_.get(), events.data(), kEventsAtOnce, timeout);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
-    if (event.data.fd == wake_.get()) {
+    if (event.data.u64 == kWake) {
       woken();
-    } else if (const auto connection = find(event.data.fd); connection != nullptr) {
+    } else if (const auto connection = find(event.data.u64); connection != nullptr) {
       look_at(connection, event.events);
     }
   }
   return count > 0;
 }
 
-std::shared_ptr<Connection> Poller::find(int descriptor) {
+std::shared_ptr<Connection> Poller::find(uint64_t number) {
   MutexLock lock(mutex_);
-  const auto found = connections_.find(descriptor);
+  const auto found = connections_.find(number);
   return found == connections_.end() ? nullptr : found->second;
 }
 
@@ -196,11 +201,13 @@ void Poller::read(const std::shared_ptr<Connection>& connection, bool is_ending)
 void Poller::forget(const Connection& connection) {
   std::shared_ptr<Connection> last;  // goes without the lock
   MutexLock lock(mutex_);
-  const auto found = connections_.find(connection.descriptor());
-  if (found == connections_.end()) return;
+  const auto number = numbers_.find(&connection);
+  if (number == numbers_.end()) return;
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
+  const auto found = connections_.find(number->second);
   last = std::move(found->second);
   connections_.erase(found);
+  numbers_.erase(number);
 }
 
 void Poller::woken() {
@@ -220,7 +227,7 @@ void Poller::end_all() {
   std::vector<std::shared_ptr<Connection>> all;
   {
     MutexLock lock(mutex_);
-    for (const auto& [descriptor, connection] : connections_) all.push_back(connection);
+    for (const auto& [number, connection] : connections_) all.push_back(connection);
   }
   for (const auto& connection : all) {
     connection->end(unavailable("the transport of this process has been shut down"), ready_);

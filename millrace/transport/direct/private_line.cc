@@ -12,6 +12,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/transport/direct/call_terms.h"
+#include "millrace/transport/direct/outbox.h"
 #include "millrace/transport/sockets/socket_options.h"
 
 namespace millrace::transport {
@@ -137,18 +138,19 @@ Status what_the_socket_says(int number) {
 
 }  // namespace
 
-Status PrivateLine::write() {
+bool PrivateLine::write(Outbox& outbox, Status& why) const {
   while (true) {
-    const std::span<iovec> parts = outbox_.next();
-    if (parts.empty()) return {};
+    const std::span<iovec> parts = outbox.next();
+    if (parts.empty()) return true;
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
     const ssize_t size = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     if (size >= 0) {
-      outbox_.sent(static_cast<size_t>(size));
+      outbox.sent(static_cast<size_t>(size));
     } else if (errno != EINTR) {
-      return what_the_socket_says(errno);
+      why = what_the_socket_says(errno);
+      return false;
     }
   }
 }
@@ -187,8 +189,10 @@ Result<DirectMessage> PrivateLine::read_message(WaitedCall& call, const Clock& c
     MR_TRY(inbox_.took(static_cast<size_t>(size), messages_));
     for (DirectMessage& message : messages_) {
       if (message.kind == FrameKind::ask) {
-        outbox_.put(bare_frame(FrameKind::here));
-        MR_TRY(write());
+        Outbox here;
+        Status why;
+        here.put(bare_frame(FrameKind::here));
+        if (!write(here, why)) return why;
       } else if (message.call == num_calls_) {
         return std::move(message);
       }
@@ -203,9 +207,11 @@ Result<ReceivedBytes> PrivateLine::call(OutgoingRequest request, const Oversight
   is_useless_ = true;  // until the answer is whole
   if (!set_time_limit(terms, clock)) return call.broke(what_the_socket_says(EAGAIN));
   terms.count_request(request.message.size());
-  outbox_.put(request_frame(++num_calls_, terms.method, terms.micros_left(clock.now()),
-                            std::move(request.message)));
-  if (const Status why = write(); !why.ok()) return call.broke(why);
+  Outbox outbox;
+  outbox.put(request_frame(++num_calls_, terms.method, terms.micros_left(clock.now()),
+                           std::move(request.message)));
+  Status why;
+  if (!write(outbox, why)) return call.broke(why);
   Result<DirectMessage> answer = read_message(call, clock);
   if (!answer.ok()) return call.broke(answer.status());
   call.unwatch();

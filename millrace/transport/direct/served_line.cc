@@ -36,7 +36,7 @@ class LineRequest final : public RunningCall {
   Chunks request() const override { return request_.chunks(); }
   void drop_request() override { request_.drop(); }
   Call call() override {
-    // With a deadline a callee takes a runner for a thread that waits no longer than that.
+    // Who has a deadline may outlive his caller's patience, and is to hold up none of our threads.
     return {.cancellation = &cancellation_,
             .runner = deadline_ ? nullptr : service_->goes_on.get(),
             .deadline = deadline_};
@@ -89,7 +89,7 @@ class LineRequest final : public RunningCall {
 
   // Nobody waits any more. From whoever has made the line forget it.
   void nobody_waits() {
-    cancel(why_nobody_waits(method_, deadline_, service_->host.clock.now()));
+    cancel(why_it_ended());
     closed();
   }
   void cancel(const Status& why) override {
@@ -100,8 +100,22 @@ class LineRequest final : public RunningCall {
   // A year is as good as for ever.
   static constexpr uint64_t kLongestDeadline = uint64_t{365} * 24 * 3600 * 1'000'000;
 
+  Status why_it_ended() const {
+    const std::string_view name = short_name(method_);
+    const Status why =
+        deadline_ && service_->host.clock.now() >= *deadline_
+            ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
+            : cancelled("the caller of ", name, " cancelled it or lost its connection");
+    return why.as_consequence();
+  }
+
   void closed() {
-    count_reply(service_->host.metrics, reply_bytes_, service_->host.clock.now() - since_);
+    const Host& host = service_->host;
+    host.metrics.add(Counter::bytes_sent, reply_bytes_);
+    host.metrics.record(Histogram::reply_bytes, reply_bytes_);
+    host.metrics.record(
+        Histogram::call_micros,
+        std::chrono::duration_cast<std::chrono::microseconds>(host.clock.now() - since_).count());
     one_done();
   }
   void one_done() {
@@ -121,27 +135,20 @@ class LineRequest final : public RunningCall {
   int64_t reply_bytes_ = 0;         // of who answers
 };
 
-namespace {
-
-Event* nobody_waits(std::shared_ptr<LineRequest> call) {
-  return as_event(Work::bounded, [call = std::move(call)] { call->nobody_waits(); });
-}
-
-}  // namespace
-
 ServedLine::ServedLine(FileDescriptor socket, std::shared_ptr<const LineService> service,
                        std::shared_ptr<Intake> intake)
     : Connection(std::move(socket), Greeting::past, std::move(intake)),
       service_(std::move(service)) {}
 ServedLine::~ServedLine() = default;
 
-std::shared_ptr<LineRequest> ServedLine::take(uint32_t number) {
+bool ServedLine::forget(uint32_t call) {
+  std::shared_ptr<LineRequest> last;  // goes without the lock
   MutexLock lock(calls_mutex_);
-  const auto found = calls_.find(number);
-  if (found == calls_.end()) return nullptr;
-  std::shared_ptr<LineRequest> call = std::move(found->second);
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return false;
+  last = std::move(found->second);
   calls_.erase(found);
-  return call;
+  return true;
 }
 
 bool ServedLine::has_waiting_calls() const {
@@ -168,7 +175,7 @@ Status ServedLine::received(DirectMessage message, Events& events) {
     case FrameKind::request:
       return take_request(std::move(message), events);
     case FrameKind::cancel:
-      if (auto call = take(message.call)) events.push_back(nobody_waits(std::move(call)));
+      cancel(message.call, events);
       return {};
     case FrameKind::ask:
       send(bare_frame(FrameKind::here));
@@ -211,6 +218,18 @@ Status ServedLine::take_request(DirectMessage message, Events& events) {
   return {};
 }
 
+void ServedLine::cancel(uint32_t number, Events& events) {
+  std::shared_ptr<LineRequest> call;
+  {
+    MutexLock lock(calls_mutex_);
+    const auto found = calls_.find(number);
+    if (found == calls_.end()) return;
+    call = std::move(found->second);
+    calls_.erase(found);
+  }
+  events.push_back(as_event(Work::bounded, [call = std::move(call)] { call->nobody_waits(); }));
+}
+
 void ServedLine::ended(const Status&, Events& events) {
   std::vector<std::shared_ptr<LineRequest>> calls;
   {
@@ -218,7 +237,9 @@ void ServedLine::ended(const Status&, Events& events) {
     for (auto& [number, call] : calls_) calls.push_back(std::move(call));
     calls_.clear();
   }
-  for (auto& call : calls) events.push_back(nobody_waits(std::move(call)));
+  for (auto& call : calls) {
+    events.push_back(as_event(Work::bounded, [call = std::move(call)] { call->nobody_waits(); }));
+  }
 }
 
 }  // namespace millrace::transport

@@ -5,8 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
-
-#include "absl/container/inlined_vector.h"
+#include <deque>
 
 #include "millrace/base/runner.h"
 
@@ -35,7 +34,7 @@ class AfterEvent final : public Runner {
     friend class AfterEvent;
     const std::atomic<uint64_t>& beat_;
     const uint64_t mine_;
-    absl::InlinedVector<Task, 4> tasks_;
+    std::deque<Task> tasks_;
     const bool is_kept_;
   };
 

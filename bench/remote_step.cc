@@ -1,4 +1,4 @@
-// A scalar step through a gRPC session to a task in another process, against a bare gRPC call that
+// A scalar step through a remote session to a task in another process, against a bare gRPC call that
 // carries as many bytes, also to a process of its own.
 #include <cstdlib>
 #include <cstring>
@@ -51,7 +51,7 @@ void measure() {
         (void)must(session->run({{feed, value}}, {fetch}));
       },
       [&] { (void)client.call("/raw/Echo", request); });
-  report({.name = "step through a gRPC session, scalar feed and fetch",
+  report({.name = "step through a remote session, scalar feed and fetch",
           .unit = "us",
           .samples = scaled(pair.ours, 1e6),
           .goal = 1.3,

@@ -96,7 +96,7 @@ void measure() {
     if (must(pull())[0].num_elements() != kFloats) std::exit(1);
   };
   const Pair bare = time_in_turn(kRounds, kPerRound, ours, [&] { (void)receive(); });
-  report({.name = "64 MB tensor between two tasks over gRPC",
+  report({.name = "64 MB tensor between two tasks",
           .unit = "GB/s",
           .samples = gigabytes_per_second(bare.ours),
           .better = Better::more,
@@ -105,7 +105,7 @@ void measure() {
           .baseline = gigabytes_per_second(bare.baseline),
           .goal_is_ratio = true});
   const Pair usable = time_in_turn(kRounds, kPerRound, ours, receive_and_copy);
-  report({.name = "64 MB tensor between two tasks over gRPC, usable on arrival",
+  report({.name = "64 MB tensor between two tasks, usable on arrival",
           .unit = "GB/s",
           .samples = gigabytes_per_second(usable.ours),
           .better = Better::more,

@@ -15,7 +15,7 @@ namespace millrace::transport {
 class DirectThreads {
  public:
   DirectThreads()
-      : intake_(std::make_shared<Intake>(receive_limits())),
+      : intake_(std::make_shared<Intake>(Intake::beside_grpc(receive_limits()))),
         poller_(std::make_shared<Poller>([this] { return threads_.begin(); })),
         threads_(*poller_, {.name = "direct"}) {}
   // Ends all connections, and waits for the calls that run. Not on one of the threads.

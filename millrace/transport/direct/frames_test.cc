@@ -170,6 +170,13 @@ TEST_CASE("messages that nobody lets go of are refused once they are too much to
   CHECK(receiver.messages.at(0).refusal.ok());
 }
 
+TEST_CASE("calls without gRPC have half of its bound beside it, and no larger message") {
+  const ReceiveLimits limits = Intake::beside_grpc({.all = 1000, .one_message = 700});
+  CHECK(limits.all == 500);
+  CHECK(limits.one_message == 500);
+  CHECK(Intake::beside_grpc({.all = 1000, .one_message = 300}).one_message == 300);
+}
+
 std::string frame(const FrameHead& head, std::string_view body = {}) {
   const FrameHeadBytes bytes = to_bytes(head);
   return std::string(bytes.data(), bytes.size()) + std::string(body);

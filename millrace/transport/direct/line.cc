@@ -1,10 +1,10 @@
 #include "millrace/transport/direct/line.h"
 
-#include <deque>
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "absl/container/inlined_vector.h"
 
 #include "millrace/base/result.h"
 #include "millrace/base/timers.h"
@@ -70,17 +70,20 @@ class LineCall final : public Event,
 
   void happened(bool) override {
     const auto self = std::move(self_);
-    while (std::optional<Arrival> next = take()) {
-      if (auto* message = std::get_if<DirectMessage>(&*next)) {
-        handle(std::move(*message));
-      } else {
-        end(std::get<Status>(std::move(*next)));
+    for (Arrivals arrivals = take(); !arrivals.empty(); arrivals = take()) {
+      for (Arrival& next : arrivals) {
+        if (auto* message = std::get_if<DirectMessage>(&next)) {
+          handle(std::move(*message));
+        } else {
+          end(std::get<Status>(next));
+        }
       }
     }
   }
 
  private:
   using Arrival = std::variant<DirectMessage, Status>;
+  using Arrivals = absl::InlinedVector<Arrival, 1>;
 
   Event* queue(Arrival arrival) {
     MutexLock lock(mutex_);
@@ -89,15 +92,11 @@ class LineCall final : public Event,
     self_ = shared_from_this();
     return this;
   }
-  std::optional<Arrival> take() {
+  // Nothing: whatever comes from now on needs another event.
+  Arrivals take() {
     MutexLock lock(mutex_);
-    if (arrivals_.empty()) {
-      is_on_its_way_ = false;
-      return std::nullopt;
-    }
-    Arrival first = std::move(arrivals_.front());
-    arrivals_.pop_front();
-    return first;
+    if (arrivals_.empty()) is_on_its_way_ = false;
+    return std::exchange(arrivals_, {});
   }
 
   void handle(DirectMessage message) {
@@ -136,7 +135,7 @@ class LineCall final : public Event,
   Timers::Timer timer_;
 
   Mutex mutex_;
-  std::deque<Arrival> arrivals_ MR_GUARDED_BY(mutex_);
+  Arrivals arrivals_ MR_GUARDED_BY(mutex_);
   bool is_on_its_way_ MR_GUARDED_BY(mutex_) = false;
   std::shared_ptr<LineCall> self_;  // while it is on its way
 };
@@ -152,7 +151,7 @@ Line::Beginning Line::begin(uint32_t number, const std::shared_ptr<LineCall>& ca
                             wire::Pieces& message) {
   const CallTerms& terms = call->terms();
   MutexLock lock(calls_mutex_);
-  if (!takes_calls_) return Beginning::refused;
+  if (!is_up()) return Beginning::refused;
   const Clock::Time now = host_.clock.now();
   if (terms.cancellation != nullptr && terms.cancellation->cancelled()) return Beginning::too_late;
   if (terms.deadline && *terms.deadline <= now) return Beginning::too_late;
@@ -187,24 +186,32 @@ bool Line::start(OutgoingRequest& request, const Oversight& oversight, Answer& a
 }
 
 void Line::retire() {
-  bool is_idle = false;
-  {
-    MutexLock lock(calls_mutex_);
-    takes_calls_ = false;
-    is_retired_ = true;
-    is_idle = calls_.empty();
-  }
-  if (is_idle) hang_up();
+  MutexLock lock(calls_mutex_);
+  if (has_ended()) return;
+  state_.store(State::retired);
+  if (is_done()) hang_up();
 }
 
-std::shared_ptr<LineCall> Line::find(uint32_t number, bool is_last) {
+bool Line::is_done() const { return state_.load() == State::retired && calls_.empty(); }
+
+std::shared_ptr<LineCall> Line::find(uint32_t number) {
   MutexLock lock(calls_mutex_);
   const auto found = calls_.find(number);
+  return found == calls_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<LineCall> Line::take(uint32_t number) {
+  const auto found = calls_.find(number);
   if (found == calls_.end()) return nullptr;
-  if (!is_last) return found->second;
   std::shared_ptr<LineCall> call = std::move(found->second);
   calls_.erase(found);
-  if (is_retired_ && calls_.empty()) hang_up();
+  return call;
+}
+
+std::shared_ptr<LineCall> Line::take_answered(uint32_t number) {
+  MutexLock lock(calls_mutex_);
+  std::shared_ptr<LineCall> call = take(number);
+  if (is_done()) hang_up();
   return call;
 }
 
@@ -212,33 +219,30 @@ void Line::abandon(uint32_t number, const Status& why) {
   std::shared_ptr<LineCall> call;
   {
     MutexLock lock(calls_mutex_);
-    const auto found = calls_.find(number);
-    if (found == calls_.end()) return;
-    call = std::move(found->second);
-    calls_.erase(found);
+    call = take(number);
+    if (call == nullptr) return;
     put(bare_frame(FrameKind::cancel, number));
   }
   flush();
+  {
+    MutexLock lock(calls_mutex_);
+    if (is_done()) hang_up();
+  }
   if (Event* const event = call->ends(why)) poller_->post(event);
 }
 
 void Line::greeted() {
   tune_connection(descriptor());
-  {
-    MutexLock lock(calls_mutex_);
-    takes_calls_ = !is_retired_;
-  }
-  State connecting = State::connecting;
-  state_.compare_exchange_strong(connecting, State::up);
+  MutexLock lock(calls_mutex_);
+  if (state_.load() == State::connecting) state_.store(State::up, std::memory_order_release);
 }
 
 Status Line::received(DirectMessage message, Events& events) {
   switch (message.kind) {
     case FrameKind::answer:
     case FrameKind::error: {
-      const bool is_last = message.kind == FrameKind::error || !message.more;
+      const auto call = message.more ? find(message.call) : take_answered(message.call);
       // Who abandoned a call may still be answered.
-      const auto call = find(message.call, is_last);
       if (call == nullptr) return {};
       if (Event* const event = call->came(std::move(message))) events.push_back(event);
       return {};
@@ -255,10 +259,9 @@ Status Line::received(DirectMessage message, Events& events) {
 
 void Line::ended(const Status& why, Events& events) {
   std::vector<std::shared_ptr<LineCall>> calls;
-  state_.store(State::ended, std::memory_order_release);
   {
     MutexLock lock(calls_mutex_);
-    takes_calls_ = false;
+    state_.store(State::ended, std::memory_order_release);
     for (auto& [number, call] : calls_) calls.push_back(std::move(call));
     calls_.clear();
   }

@@ -44,7 +44,7 @@ class Line final : public Connection {
 
  private:
   friend class LineCall;
-  enum class State : uint8_t { connecting, up, ended };
+  enum class State : uint8_t { connecting, up, retired, ended };
 
   enum class Beginning : uint8_t { begun, too_late, refused };
 
@@ -54,15 +54,18 @@ class Line final : public Connection {
   void ended(const Status& why, Events& events) override;
   // Ends a call from our side, if it has not ended yet.
   void abandon(uint32_t number, const Status& why);
-  std::shared_ptr<LineCall> find(uint32_t number, bool is_last);
+  std::shared_ptr<LineCall> find(uint32_t number);
+  // The same, and it is known no more.
+  std::shared_ptr<LineCall> take(uint32_t number) MR_REQUIRES(calls_mutex_);
+  std::shared_ptr<LineCall> take_answered(uint32_t number);
+  // A retired line whose last call has gone.
+  bool is_done() const MR_REQUIRES(calls_mutex_);
 
   const Host host_;
   const std::shared_ptr<Poller> poller_;
-  std::atomic<State> state_{State::connecting};
   std::atomic<uint32_t> num_calls_{0};
   Mutex calls_mutex_;
-  bool takes_calls_ MR_GUARDED_BY(calls_mutex_) = false;
-  bool is_retired_ MR_GUARDED_BY(calls_mutex_) = false;
+  std::atomic<State> state_{State::connecting};  // changed under the lock
   absl::flat_hash_map<uint32_t, std::shared_ptr<LineCall>> calls_ MR_GUARDED_BY(calls_mutex_);
 };
 

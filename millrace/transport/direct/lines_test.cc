@@ -250,7 +250,6 @@ TEST_CASE("a client that is gone has its calls cancelled at the server") {
 
 TEST_CASE("lines that go let the calls that run end first") {
   Served served;
-  DirectThreads threads;
   Answered<std::string> answered;
   {
     Client client(served.uri());

@@ -17,17 +17,16 @@ namespace {
 constexpr int kEventsAtOnce = 64;
 // What these say goes out together.
 constexpr int kEventsTogether = 8;
-constexpr uint64_t kWake = 0;  // no connection has this number
 
 Status no_descriptor(std::string_view what) {
   return error(Code::resource_exhausted, "can't open a descriptor to ", what, ": ",
                std::strerror(errno), "; raise the limit of open files (ulimit -n)");
 }
 
-bool watch(const FileDescriptor& events, int descriptor, uint32_t signs, uint64_t number) {
+bool watch(const FileDescriptor& events, int descriptor, uint32_t signs) {
   epoll_event event{};
   event.events = signs;
-  event.data.u64 = number;
+  event.data.fd = descriptor;
   return ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
@@ -43,7 +42,7 @@ Status Poller::begin() {
   if (!events_) return no_descriptor("wait for connections");
   if (!wake_) {
     wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake_ || !watch(events_, wake_.get(), EPOLLIN, kWake)) {
+    if (!wake_ || !watch(events_, wake_.get(), EPOLLIN)) {
       wake_.close();
       return no_descriptor("be woken by");
     }
@@ -57,16 +56,13 @@ Status Poller::add(const std::shared_ptr<Connection>& connection) {
   MutexLock lock(mutex_);
   if (is_closed_) return unavailable("the transport of this process has been shut down");
   MR_TRY(begin());
-  const uint64_t number = ++num_added_;
   connection->have_scribe(*this);
-  connections_.emplace(number, connection);
-  numbers_.emplace(connection.get(), number);
+  connections_.emplace(connection->descriptor(), connection);
   // Edges: a connection is looked at when something has changed, and is then read to its end.
-  if (watch(events_, connection->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, number))
+  if (watch(events_, connection->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET))
     return {};
   const Status status = no_descriptor("watch a connection");
-  connections_.erase(number);
-  numbers_.erase(connection.get());
+  connections_.erase(connection->descriptor());
   return status;
 }
 
@@ -123,18 +119,17 @@ bool Poller::write_soon(std::shared_ptr<Connection> connection) {
 
 void Poller::write_what_waits(Then then) {
   since_written_ = 0;
-  std::vector<std::shared_ptr<Connection>> connections;
   while (true) {
     {
       MutexLock lock(unwritten_mutex_);
-      connections.swap(unwritten_);
-      if (connections.empty()) {
+      writing_.swap(unwritten_);
+      if (writing_.empty()) {
         sleeps_ = then == Then::sleep;
         return;
       }
     }
-    for (const auto& connection : connections) connection->write_all();
-    connections.clear();
+    for (const auto& connection : writing_) connection->write_all();
+    writing_.clear();
   }
 }
 
@@ -165,18 +160,18 @@ bool Poller::look(int timeout) {
   const int count = ::epoll_wait(events_.get(), events.data(), kEventsAtOnce, timeout);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
-    if (event.data.u64 == kWake) {
+    if (event.data.fd == wake_.get()) {
       woken();
-    } else if (const auto connection = find(event.data.u64); connection != nullptr) {
+    } else if (const auto connection = find(event.data.fd); connection != nullptr) {
       look_at(connection, event.events);
     }
   }
   return count > 0;
 }
 
-std::shared_ptr<Connection> Poller::find(uint64_t number) {
+std::shared_ptr<Connection> Poller::find(int descriptor) {
   MutexLock lock(mutex_);
-  const auto found = connections_.find(number);
+  const auto found = connections_.find(descriptor);
   return found == connections_.end() ? nullptr : found->second;
 }
 
@@ -201,13 +196,11 @@ void Poller::read(const std::shared_ptr<Connection>& connection, bool is_ending)
 void Poller::forget(const Connection& connection) {
   std::shared_ptr<Connection> last;  // goes without the lock
   MutexLock lock(mutex_);
-  const auto number = numbers_.find(&connection);
-  if (number == numbers_.end()) return;
+  const auto found = connections_.find(connection.descriptor());
+  if (found == connections_.end()) return;
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
-  const auto found = connections_.find(number->second);
   last = std::move(found->second);
   connections_.erase(found);
-  numbers_.erase(number);
 }
 
 void Poller::woken() {
@@ -227,7 +220,7 @@ void Poller::end_all() {
   std::vector<std::shared_ptr<Connection>> all;
   {
     MutexLock lock(mutex_);
-    for (const auto& [number, connection] : connections_) all.push_back(connection);
+    for (const auto& [descriptor, connection] : connections_) all.push_back(connection);
   }
   for (const auto& connection : all) {
     connection->end(unavailable("the transport of this process has been shut down"), ready_);

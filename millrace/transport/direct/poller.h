@@ -53,7 +53,7 @@ class Poller final : public EventSource, public Scribe {
   void look_at(const std::shared_ptr<Connection>& connection, uint32_t signs);
   void read(const std::shared_ptr<Connection>& connection, bool is_ending);
   void forget(const Connection& connection);
-  std::shared_ptr<Connection> find(uint64_t number);
+  std::shared_ptr<Connection> find(int descriptor);
   void end_all();
   bool is_over();
 
@@ -64,9 +64,8 @@ class Poller final : public EventSource, public Scribe {
   bool has_begun_ MR_GUARDED_BY(mutex_) = false;
   bool is_closed_ MR_GUARDED_BY(mutex_) = false;
   bool is_over_ MR_GUARDED_BY(mutex_) = false;
-  uint64_t num_added_ MR_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<Connection>> connections_ MR_GUARDED_BY(mutex_);
-  absl::flat_hash_map<const Connection*, uint64_t> numbers_ MR_GUARDED_BY(mutex_);
+  // By their descriptors, which are open as long.
+  absl::flat_hash_map<int, std::shared_ptr<Connection>> connections_ MR_GUARDED_BY(mutex_);
   std::vector<Event*> posted_ MR_GUARDED_BY(mutex_);
   Mutex unwritten_mutex_;
   bool sleeps_ MR_GUARDED_BY(unwritten_mutex_) = false;
@@ -78,6 +77,7 @@ class Poller final : public EventSource, public Scribe {
     bool is_ending;
   };
   int since_written_ = 0;  // events
+  std::vector<std::shared_ptr<Connection>> writing_;
   Lookout lookout_;
   Connection::Events ready_;
   std::deque<Unread> unread_;

@@ -12,7 +12,6 @@
 
 #include "millrace/base/result.h"
 #include "millrace/transport/direct/call_terms.h"
-#include "millrace/transport/direct/outbox.h"
 #include "millrace/transport/sockets/socket_options.h"
 
 namespace millrace::transport {
@@ -138,19 +137,18 @@ Status what_the_socket_says(int number) {
 
 }  // namespace
 
-bool PrivateLine::write(Outbox& outbox, Status& why) const {
+Status PrivateLine::write() {
   while (true) {
-    const std::span<iovec> parts = outbox.next();
-    if (parts.empty()) return true;
+    const std::span<iovec> parts = outbox_.next();
+    if (parts.empty()) return {};
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
     const ssize_t size = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     if (size >= 0) {
-      outbox.sent(static_cast<size_t>(size));
+      outbox_.sent(static_cast<size_t>(size));
     } else if (errno != EINTR) {
-      why = what_the_socket_says(errno);
-      return false;
+      return what_the_socket_says(errno);
     }
   }
 }
@@ -189,10 +187,8 @@ Result<DirectMessage> PrivateLine::read_message(WaitedCall& call, const Clock& c
     MR_TRY(inbox_.took(static_cast<size_t>(size), messages_));
     for (DirectMessage& message : messages_) {
       if (message.kind == FrameKind::ask) {
-        Outbox here;
-        Status why;
-        here.put(bare_frame(FrameKind::here));
-        if (!write(here, why)) return why;
+        outbox_.put(bare_frame(FrameKind::here));
+        MR_TRY(write());
       } else if (message.call == num_calls_) {
         return std::move(message);
       }
@@ -207,11 +203,9 @@ Result<ReceivedBytes> PrivateLine::call(OutgoingRequest request, const Oversight
   is_useless_ = true;  // until the answer is whole
   if (!set_time_limit(terms, clock)) return call.broke(what_the_socket_says(EAGAIN));
   terms.count_request(request.message.size());
-  Outbox outbox;
-  outbox.put(request_frame(++num_calls_, terms.method, terms.micros_left(clock.now()),
-                           std::move(request.message)));
-  Status why;
-  if (!write(outbox, why)) return call.broke(why);
+  outbox_.put(request_frame(++num_calls_, terms.method, terms.micros_left(clock.now()),
+                            std::move(request.message)));
+  if (const Status why = write(); !why.ok()) return call.broke(why);
   Result<DirectMessage> answer = read_message(call, clock);
   if (!answer.ok()) return call.broke(answer.status());
   call.unwatch();

@@ -11,6 +11,7 @@
 #include "millrace/base/host.h"
 #include "millrace/transport/direct/inbox.h"
 #include "millrace/transport/direct/numeric_address.h"
+#include "millrace/transport/direct/outbox.h"
 #include "millrace/transport/protocol/oversight.h"
 #include "millrace/transport/sockets/file_descriptor.h"
 #include "millrace/transport/threads/lookout.h"
@@ -18,7 +19,6 @@
 namespace millrace::transport {
 
 struct CallTerms;
-class Outbox;
 class WaitedCall;
 
 class PrivateLine {
@@ -40,13 +40,14 @@ class PrivateLine {
   friend class WaitedCall;
   PrivateLine(FileDescriptor socket, std::shared_ptr<Intake> intake);
 
-  bool write(Outbox& outbox, Status& why) const;
+  Status write();
   Result<DirectMessage> read_message(WaitedCall& call, const Clock& clock);
   ssize_t read();
   bool set_time_limit(const CallTerms& terms, const Clock& clock);
 
   const FileDescriptor socket_;
   Inbox inbox_;
+  Outbox outbox_;
   std::vector<DirectMessage> messages_;
   uint32_t num_calls_ = 0;
   bool has_time_limit_ = false;

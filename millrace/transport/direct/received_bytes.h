@@ -1,6 +1,7 @@
 // ReceivedBytes: the bytes of a message that has come, and Intake: how many there may be of all.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,12 @@ namespace millrace::transport {
 class Intake {
  public:
   explicit Intake(const ReceiveLimits& limits) : limits_(limits) {}
+  // gRPC counts by itself what it gathers: half of its bound is for calls without it, so that both
+  // together leave a quarter of the memory.
+  static ReceiveLimits beside_grpc(const ReceiveLimits& limits) {
+    const size_t all = limits.all / 2;
+    return {all, static_cast<int>(std::min<size_t>(limits.one_message, all))};
+  }
   const ReceiveLimits& limits() const { return limits_; }
 
   // False if that would be too much.

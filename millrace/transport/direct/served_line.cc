@@ -36,7 +36,7 @@ class LineRequest final : public RunningCall {
   Chunks request() const override { return request_.chunks(); }
   void drop_request() override { request_.drop(); }
   Call call() override {
-    // Who has a deadline may outlive his caller's patience, and is to hold up none of our threads.
+    // With a deadline a callee takes a runner for a thread that waits no longer than that.
     return {.cancellation = &cancellation_,
             .runner = deadline_ ? nullptr : service_->goes_on.get(),
             .deadline = deadline_};
@@ -89,7 +89,7 @@ class LineRequest final : public RunningCall {
 
   // Nobody waits any more. From whoever has made the line forget it.
   void nobody_waits() {
-    cancel(why_it_ended());
+    cancel(why_nobody_waits(method_, deadline_, service_->host.clock.now()));
     closed();
   }
   void cancel(const Status& why) override {
@@ -100,22 +100,8 @@ class LineRequest final : public RunningCall {
   // A year is as good as for ever.
   static constexpr uint64_t kLongestDeadline = uint64_t{365} * 24 * 3600 * 1'000'000;
 
-  Status why_it_ended() const {
-    const std::string_view name = short_name(method_);
-    const Status why =
-        deadline_ && service_->host.clock.now() >= *deadline_
-            ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
-            : cancelled("the caller of ", name, " cancelled it or lost its connection");
-    return why.as_consequence();
-  }
-
   void closed() {
-    const Host& host = service_->host;
-    host.metrics.add(Counter::bytes_sent, reply_bytes_);
-    host.metrics.record(Histogram::reply_bytes, reply_bytes_);
-    host.metrics.record(
-        Histogram::call_micros,
-        std::chrono::duration_cast<std::chrono::microseconds>(host.clock.now() - since_).count());
+    count_reply(service_->host.metrics, reply_bytes_, service_->host.clock.now() - since_);
     one_done();
   }
   void one_done() {
@@ -135,20 +121,27 @@ class LineRequest final : public RunningCall {
   int64_t reply_bytes_ = 0;         // of who answers
 };
 
+namespace {
+
+Event* nobody_waits(std::shared_ptr<LineRequest> call) {
+  return as_event(Work::bounded, [call = std::move(call)] { call->nobody_waits(); });
+}
+
+}  // namespace
+
 ServedLine::ServedLine(FileDescriptor socket, std::shared_ptr<const LineService> service,
                        std::shared_ptr<Intake> intake)
     : Connection(std::move(socket), Greeting::past, std::move(intake)),
       service_(std::move(service)) {}
 ServedLine::~ServedLine() = default;
 
-bool ServedLine::forget(uint32_t call) {
-  std::shared_ptr<LineRequest> last;  // goes without the lock
+std::shared_ptr<LineRequest> ServedLine::take(uint32_t number) {
   MutexLock lock(calls_mutex_);
-  const auto found = calls_.find(call);
-  if (found == calls_.end()) return false;
-  last = std::move(found->second);
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return nullptr;
+  std::shared_ptr<LineRequest> call = std::move(found->second);
   calls_.erase(found);
-  return true;
+  return call;
 }
 
 bool ServedLine::has_waiting_calls() const {
@@ -175,7 +168,7 @@ Status ServedLine::received(DirectMessage message, Events& events) {
     case FrameKind::request:
       return take_request(std::move(message), events);
     case FrameKind::cancel:
-      cancel(message.call, events);
+      if (auto call = take(message.call)) events.push_back(nobody_waits(std::move(call)));
       return {};
     case FrameKind::ask:
       send(bare_frame(FrameKind::here));
@@ -218,18 +211,6 @@ Status ServedLine::take_request(DirectMessage message, Events& events) {
   return {};
 }
 
-void ServedLine::cancel(uint32_t number, Events& events) {
-  std::shared_ptr<LineRequest> call;
-  {
-    MutexLock lock(calls_mutex_);
-    const auto found = calls_.find(number);
-    if (found == calls_.end()) return;
-    call = std::move(found->second);
-    calls_.erase(found);
-  }
-  events.push_back(as_event(Work::bounded, [call = std::move(call)] { call->nobody_waits(); }));
-}
-
 void ServedLine::ended(const Status&, Events& events) {
   std::vector<std::shared_ptr<LineRequest>> calls;
   {
@@ -237,9 +218,7 @@ void ServedLine::ended(const Status&, Events& events) {
     for (auto& [number, call] : calls_) calls.push_back(std::move(call));
     calls_.clear();
   }
-  for (auto& call : calls) {
-    events.push_back(as_event(Work::bounded, [call = std::move(call)] { call->nobody_waits(); }));
-  }
+  for (auto& call : calls) events.push_back(nobody_waits(std::move(call)));
 }
 
 }  // namespace millrace::transport

@@ -38,8 +38,8 @@ class ServedLine final : public Connection, public Visited {
              std::shared_ptr<Intake> intake);
   ~ServedLine() override;
 
-  // Forgets the call, which is being answered. False if nobody waits for the answer any more.
-  bool forget(uint32_t call);
+  // The call is known no more: it is being answered. False if nobody waits for the answer.
+  bool forget(uint32_t number) { return take(number) != nullptr; }
 
   void visit() override;
   bool has_waiting_calls() const override;
@@ -50,7 +50,7 @@ class ServedLine final : public Connection, public Visited {
   void ended(const Status& why, Events& events) override;
   bool remember(uint32_t number, std::shared_ptr<LineRequest> call);
   Status take_request(DirectMessage message, Events& events);
-  void cancel(uint32_t call, Events& events);
+  std::shared_ptr<LineRequest> take(uint32_t number);
 
   const std::shared_ptr<const LineService> service_;
   std::atomic<bool> heard_{false};

@@ -1,8 +1,12 @@
 // What strangers may send over a line, and peers that fall silent.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <cstring>
+#include <latch>
 #include <random>
 #include <string>
 #include <string_view>
@@ -128,8 +132,7 @@ TEST_CASE("a client that waits and does not say that it is there is hung up on")
 
 // A server in the test's own hands.
 struct Puppet {
-  explicit Puppet(const ListeningSocket& socket)
-      : connection(::accept(socket.descriptor().get(), nullptr, nullptr)) {
+  explicit Puppet(const ListeningSocket& socket) : connection(accepted(socket.descriptor().get())) {
     CHECK(next(kGreeting.size()) == kGreeting);
     send_bytes(connection, kGreeting);
   }
@@ -138,6 +141,12 @@ struct Puppet {
     const ssize_t got = ::recv(connection.get(), bytes.data(), size, MSG_WAITALL);
     CHECK(got == static_cast<ssize_t>(size));
     return bytes;
+  }
+  // The socket itself does not wait.
+  static int accepted(int listening) {
+    pollfd waiting{.fd = listening, .events = POLLIN, .revents = 0};
+    CHECK(::poll(&waiting, 1, -1) == 1);
+    return ::accept(listening, nullptr, nullptr);
   }
   const FileDescriptor connection;
 };
@@ -164,6 +173,34 @@ TEST_CASE("a client that waits says that it is there, whatever way it waits") {
   millrace::testing::Answered<std::string> answered;
   REQUIRE(client.start("/x", "me?", {}, answered.done()));
   CHECK(answered.wait().value() == "you");
+  server.join();
+}
+
+TEST_CASE("a line that goes hangs up once its last call has been given up") {
+  const ListeningSocket socket = ListeningSocket::bind("127.0.0.1", 0).value();
+  Client client(str_cat("ipv4:127.0.0.1:", socket.port()));
+  const std::string request = bytes_of(request_frame(1, "/x", 0, testing::pieces_of("me?")));
+  std::latch has_come(1);
+  std::thread server([&] {
+    const Puppet server(socket);
+    CHECK(server.next(request.size()) == request);
+    has_come.count_down();
+    const timeval patience{.tv_sec = 60, .tv_usec = 0};
+    ::setsockopt(server.connection.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    // What it says of the call may go under with the connection.
+    char byte = 0;
+    ssize_t got = 0;
+    while ((got = ::recv(server.connection.get(), &byte, 1, 0)) == 1) continue;
+    CHECK_MESSAGE(got == 0, "it has not hung up: ", std::string(std::strerror(errno)));
+  });
+  client.wait_until_up();
+  Cancellation cancellation;
+  millrace::testing::Answered<std::string> answered;
+  REQUIRE(client.start("/x", "me?", {.cancellation = &cancellation}, answered.done()));
+  has_come.wait();
+  client.lines().withdrawn();
+  cancellation.cancel(cancelled("enough"));
+  CHECK(answered.wait().status().code() == Code::cancelled);
   server.join();
 }
 

@@ -87,33 +87,16 @@ void IncomingCall::on_received(bool) {
 }
 
 void IncomingCall::on_closed(bool) {
-  if (was_cancelled_ != 0) cancel(why_it_ended());
-  count_reply();
-  event_done();
-}
-
-void IncomingCall::count_reply() {
   const Host& host = receiver_.host();
-  const int64_t bytes = reply_bytes_.load(std::memory_order_relaxed);
-  host.metrics.add(Counter::bytes_sent, bytes);
-  host.metrics.record(Histogram::reply_bytes, bytes);
-  host.metrics.record(
-      Histogram::call_micros,
-      std::chrono::duration_cast<std::chrono::microseconds>(host.clock.now() - since_).count());
+  const Clock::Time now = host.clock.now();
+  if (was_cancelled_ != 0) cancel(why_nobody_waits(method(), deadline_, now));
+  count_reply(host.metrics, reply_bytes_.load(std::memory_order_relaxed), now - since_);
+  event_done();
 }
 
 // The receiver is not needed any more once all events have come.
 void IncomingCall::event_done() {
   if (events_to_come_.fetch_sub(1) == 1) running_->leave(*this);
-}
-
-Status IncomingCall::why_it_ended() const {
-  const std::string_view name = short_name(method());
-  const Status why =
-      deadline_ && receiver_.host().clock.now() >= *deadline_
-          ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
-          : cancelled("the caller of ", name, " cancelled it or lost its connection");
-  return why.as_consequence();
 }
 
 void IncomingCall::cancel(const Status& why) {

@@ -76,8 +76,6 @@ class IncomingCall final : public RunningCall {
   void send_part();
   void send_status(const Status& status);
   void event_done();
-  void count_reply();
-  Status why_it_ended() const;
 
   CallReceiver& receiver_;
   const std::shared_ptr<CompletionQueue> queue_;

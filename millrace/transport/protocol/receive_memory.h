@@ -1,4 +1,4 @@
-// The memory that gRPC reads messages into.
+// The memory that messages are read into, by gRPC above all.
 //
 // It is kept by the process between messages: gRPC gathers a message in small pieces from malloc.
 // As glibc comes, freeing them gives the pages back to the system, and the next message faults them

@@ -1,5 +1,6 @@
 #include "millrace/transport/protocol/running_calls.h"
 
+#include <chrono>
 #include <map>
 #include <vector>
 
@@ -55,6 +56,23 @@ std::string RunningCalls::list() const {
 void RunningCalls::complain(RunningCall& call, std::string_view text) const {
   MutexLock lock(mutex_);
   if (calls_.contains(&call)) log_.error(text);
+}
+
+Status why_nobody_waits(std::string_view method, const std::optional<Clock::Time>& deadline,
+                        Clock::Time now) {
+  const std::string_view name = short_name(method);
+  const Status why =
+      deadline && now >= *deadline
+          ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
+          : cancelled("the caller of ", name, " cancelled it or lost its connection");
+  return why.as_consequence();
+}
+
+void count_reply(Metrics& metrics, int64_t bytes, Clock::Duration took) {
+  metrics.add(Counter::bytes_sent, bytes);
+  metrics.record(Histogram::reply_bytes, bytes);
+  metrics.record(Histogram::call_micros,
+                 std::chrono::duration_cast<std::chrono::microseconds>(took).count());
 }
 
 }  // namespace millrace::transport

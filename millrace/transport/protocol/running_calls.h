@@ -2,13 +2,16 @@
 // whatever carried them. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "millrace/base/clock.h"
 #include "millrace/base/log.h"
+#include "millrace/base/metrics.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 #include "millrace/transport/protocol/received_call.h"
@@ -20,6 +23,12 @@ class RunningCall : public ReceivedCall, public std::enable_shared_from_this<Run
   // Tells whoever handles it, unless it has been answered.
   virtual void cancel(const Status& why) = 0;
 };
+
+// Why a call that has not been answered has nobody to answer to, as a consequence.
+Status why_nobody_waits(std::string_view method, const std::optional<Clock::Time>& deadline,
+                        Clock::Time now);
+// Once a call has ended: so many bytes answered it, so long after it came.
+void count_reply(Metrics& metrics, int64_t bytes, Clock::Duration took);
 
 class RunningCalls {
  public:

@@ -24,11 +24,12 @@ bool AfterEvent::Turn::is_now() {
 }
 
 void AfterEvent::Turn::do_what_was_posted() {
-  while (!tasks_.empty()) {
-    Task task = std::move(tasks_.front());
-    tasks_.pop_front();
+  // Tasks post tasks.
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    Task task = std::move(tasks_[i]);
     task();
   }
+  tasks_.clear();
 }
 
 void AfterEvent::post(Task task) {

@@ -5,7 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+
+#include "absl/container/inlined_vector.h"
 
 #include "millrace/base/runner.h"
 
@@ -34,7 +35,7 @@ class AfterEvent final : public Runner {
     friend class AfterEvent;
     const std::atomic<uint64_t>& beat_;
     const uint64_t mine_;
-    std::deque<Task> tasks_;
+    absl::InlinedVector<Task, 4> tasks_;
     const bool is_kept_;
   };
 

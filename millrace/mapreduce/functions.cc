@@ -36,13 +36,9 @@ Result<int64_t> number_of(std::string_view text) {
   return number;
 }
 
-Status add_to(std::string_view key, int64_t* total, int64_t more) {
-  int64_t made = 0;
-  if (__builtin_add_overflow(*total, more, &made))
-    return out_of_range("the sum of the key ", in_quotes(key), " is beyond 64 bits: ", *total,
-                        " and ", more);
-  *total = made;
-  return {};
+Status sum_is_too_large(std::string_view key, int64_t total, int64_t more) {
+  return out_of_range("the sum of the key ", in_quotes(key), " is beyond 64 bits: ", total, " and ",
+                      more);
 }
 
 }  // namespace millrace::mapreduce

@@ -148,7 +148,13 @@ int part_of(std::string_view key, int parts);
 // The number that decimal digits say, with a sign or without. Errors: INVALID_ARGUMENT for other
 // text, and for what 64 bits don't hold.
 Result<int64_t> number_of(std::string_view text);
+Status sum_is_too_large(std::string_view key, int64_t total, int64_t more);
 // Adds `more` to `total`. Errors: OUT_OF_RANGE, with the key, if 64 bits don't hold the sum.
-Status add_to(std::string_view key, int64_t* total, int64_t more);
+inline Status add_to(std::string_view key, int64_t* total, int64_t more) {
+  int64_t made = 0;
+  if (__builtin_add_overflow(*total, more, &made)) return sum_is_too_large(key, *total, more);
+  *total = made;
+  return {};
+}
 
 }  // namespace millrace::mapreduce

@@ -1,5 +1,7 @@
 #include "millrace/mapreduce/input.h"
 
+#include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -97,30 +99,47 @@ class WholeFiles final : public Splits {
 
 // ---- Text ---------------------------------------------------------------------------------------
 
+// How large splits are depends on how much there is, so all files are found before the first one.
 class TextSplits final : public Splits {
  public:
-  TextSplits(Files& files, const std::vector<std::string>& patterns, uint64_t split,
+  TextSplits(Files& files, const std::vector<std::string>& patterns, std::optional<uint64_t> split,
              Reading& reading)
       : found_(files, patterns, reading), split_(split) {}
   Result<std::optional<Split>> next() override {
-    while (begin_ >= file_.size) {
-      MR_ASSIGN(std::optional<FoundFile> file, found_.next());
-      if (!file) return std::optional<Split>();
-      file_ = *std::move(file);
+    if (!std::exchange(is_begun_, true)) MR_TRY(find_all());
+    while (!files_.empty() && begin_ >= files_.front().size) {
+      files_.pop_front();
       begin_ = 0;
     }
+    if (files_.empty()) return std::optional<Split>();
+    const FoundFile& file = files_.front();
     const uint64_t begin = begin_;
-    const uint64_t end = begin + std::min(split_, file_.size - begin);
+    const uint64_t end = begin + std::min(*split_, file.size - begin);
     begin_ = end;
     return std::optional<Split>(
-        {.path = file_.path, .begin = begin, .end = end, .weight = end - begin});
+        {.path = file.path, .begin = begin, .end = end, .weight = end - begin});
   }
 
  private:
+  static constexpr uint64_t kUsualCount = 16, kLeast = 8 << 20, kMost = 64 << 20;
+
+  Status find_all() {
+    uint64_t total = 0;
+    for (;;) {
+      MR_ASSIGN(std::optional<FoundFile> file, found_.next());
+      if (!file) break;
+      total += file->size;
+      files_.push_back(*std::move(file));
+    }
+    if (!split_) split_ = std::clamp(total / kUsualCount, kLeast, kMost);
+    return {};
+  }
+
   FoundFiles found_;
-  const uint64_t split_;
-  FoundFile file_;
-  uint64_t begin_ = 0;
+  std::optional<uint64_t> split_;
+  bool is_begun_ = false;
+  std::deque<FoundFile> files_;  // the front one is being split
+  uint64_t begin_ = 0;           // of the next split of that
 };
 
 class TextSource final : public Source {

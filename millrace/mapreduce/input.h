@@ -80,7 +80,9 @@ class Input {
 };
 
 struct TextOptions {
-  uint64_t split = 64 << 20;  // bytes that one mapper gets at a time
+  // Bytes that one mapper gets at a time; by default a 16th of all, but 8 to 64 MiB: enough pieces
+  // that all mappers have work to the end, and not so many that they cost more than they are.
+  std::optional<uint64_t> split = {};
   // Whether a line must be UTF-8, or is a bad record.
   enum class Encoding : uint8_t { utf8, bytes } encoding = Encoding::utf8;
   // Bytes that a line may have; a longer one is a bad record, and never in memory.

@@ -34,6 +34,20 @@ TEST_CASE("words stand between white space, as Python's split() has it") {
   // U+200B is none, nor are é, €, U+FEFF; nor is half a character.
   CHECK(joined_words("a\u200bb caf\u00e9 \u20ac \ufeff") ==
         "[a\u200bb][caf\u00e9][\u20ac][\ufeff]");
+  // So it is wherever a word ends, and however long it is.
+  for (size_t before = 0; before < 20; ++before) {
+    for (size_t size = 1; size < 20; ++size) {
+      for (const std::string between : {" ", "\n", "\x1c", "\u0085", "\u3000"}) {
+        const std::string some(before, '~'), word(size, '!');
+        const std::string text = str_cat(some, between, word, between, word);
+        CHECK(joined_words(text) ==
+              str_cat(before == 0 ? "" : str_cat("[", some, "]"), "[", word, "][", word, "]"));
+      }
+      // A control character is no white space.
+      const std::string odd = str_cat(std::string(before, 'x'), "\x01", std::string(size, '\x7f'));
+      CHECK(joined_words(odd) == str_cat("[", odd, "]"));
+    }
+  }
   CHECK(joined_words("a\xc2") == "[a\xc2]");
   CHECK(joined_words("a\xe3\x80") == "[a\xe3\x80]");
 }

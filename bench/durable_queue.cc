@@ -2,7 +2,9 @@
 // when it is synced. There are two limits: the disk's own, which is as many records appended and
 // synced as one group, and that of bare gRPC calls by as many clients, which is the lower one where
 // a disk syncs in a fraction of a millisecond. The peer is Redis, which syncs before it answers, if
-// redis-server and redis-benchmark are there (Debian's redis): fifty clients that append to a list.
+// redis-server and redis-benchmark are there (Debian's redis): fifty clients that append to a list,
+// of one process and one thread. Ours are sessions of one process that have their steps under way
+// without a thread each, as those; and, for itself, threads that wait each.
 //
 //   bench_durable_queue [MILLRACE [FOLDER]]     of that program (the one beside this), on that disk
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -32,7 +35,7 @@ constexpr int kClients = 50;
 constexpr int kRounds = 5;
 constexpr size_t kElementBytes = 100;
 // Each of ours, the limits and the peer has so much of a figure's time in each round.
-double share() { return figure_seconds() / (kRounds + 1) / 4; }
+double share() { return figure_seconds() / (kRounds + 1) / 5; }
 
 int free_port() { return must(ListeningSocket::bind("127.0.0.1", 0)).port(); }
 
@@ -77,17 +80,41 @@ class KeptQueue {
     }
   }
 
-  // Steps per second, of all clients together.
-  double rate() {
+  // Steps per second, of all clients together, each a thread that waits.
+  double rate_of_threads() {
     std::vector<std::function<void()>> bodies;
     for (Callable& put : puts_) bodies.emplace_back([&put] { must(put().status()); });
     return rate_of_all(bodies);
   }
+  // The same without threads: who has been answered begins the next.
+  double rate() {
+    is_over_ = false;
+    count_ = 0;
+    std::latch left(kClients);
+    const double took = seconds([&] {
+      for (const Callable& put : puts_) put_on(put, left);
+      std::this_thread::sleep_for(std::chrono::duration<double>(share()));
+      is_over_ = true;
+      left.wait();
+    });
+    return static_cast<double>(count_) / took;
+  }
 
  private:
+  void put_on(const Callable& put, std::latch& left) {
+    put.start({}, Done<std::vector<Tensor>>([this, &put, &left](const auto& done) {
+                must(done.status());
+                ++count_;
+                if (is_over_) return left.count_down();
+                put_on(put, left);
+              }));
+  }
+
   const std::string address_;
   const ChildProcess task_;
   const std::shared_ptr<Runtime> runtime_;
+  std::atomic<bool> is_over_ = false;
+  std::atomic<int64_t> count_ = 0;
   std::vector<std::unique_ptr<Session>> sessions_;
   std::vector<Callable> puts_;
 };
@@ -183,15 +210,17 @@ void measure(const std::string& millrace, const std::filesystem::path& folder, R
   const size_t bytes = kElementBytes * static_cast<size_t>(at_once);
   KeptQueue queue(millrace, folder / str_cat("state-", at_once), at_once);
   BareCalls calls(bytes);
-  Samples ours, disk, bare, peer;
+  Samples ours, by_threads, disk, bare, peer;
   // A peer's share is counted in commands, so it is asked once how many those are.
   const int commands =
       redis ? static_cast<int>(redis->rate(at_once, 1'000) * share()) + kClients : 0;
   for (Rounds rounds(kRounds); rounds.next();) {
-    const double kept = queue.rate(), limit = rate_of_disk(folder, bytes), called = calls.rate();
+    const double kept = queue.rate(), waited = queue.rate_of_threads(),
+                 limit = rate_of_disk(folder, bytes), called = calls.rate();
     const double beside = redis ? redis->rate(at_once, commands) : 0;
     if (!rounds.is_counted()) continue;
     ours.values.push_back(kept * at_once);
+    by_threads.values.push_back(waited * at_once);
     disk.values.push_back(limit * at_once);
     bare.values.push_back(called * at_once);
     peer.values.push_back(beside * at_once);
@@ -209,6 +238,10 @@ void measure(const std::string& millrace, const std::filesystem::path& folder, R
   beside("as many at once, written and synced", disk, 0.5);
   beside("bare gRPC calls", bare, std::nullopt);
   if (redis) beside("Redis, appendfsync always", peer, 2);
+  figure.name += ", each a thread that waits";
+  figure.samples = by_threads;
+  beside("bare gRPC calls", bare, std::nullopt);
+  if (redis) beside("Redis, appendfsync always", peer, std::nullopt);
 }
 
 }  // namespace

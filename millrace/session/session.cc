@@ -233,16 +233,28 @@ Result<std::vector<Tensor>> Callable::operator()(std::span<const Tensor> feeds) 
 
 Result<std::vector<Tensor>> Callable::operator()(std::vector<Tensor>&& feeds) const {
   WaitFor<RunCallableReply> wait(state_->clock(), state_->interrupt.get());
-  const Call call = wait.call(nullptr, state_->deadline(timeout_));
-  if (made_.callable != nullptr) {
-    made_.callable->run(std::move(feeds), call, wait.done());
-  } else {
-    state_->master->run_callable({session_handle_, made_.handle, std::move(feeds)}, call,
-                                 wait.done());
-  }
+  call(std::move(feeds), wait.call(nullptr, state_->deadline(timeout_)), wait.done());
   Result<RunCallableReply> reply = wait.get();
   if (!reply.ok()) return reply.status();
   return std::move(reply->tensors);
+}
+
+void Callable::start(std::vector<Tensor> feeds, Done<std::vector<Tensor>> done) const {
+  call(std::move(feeds), {.deadline = state_->deadline(timeout_)},
+       Done<RunCallableReply>([done = std::move(done)](Result<RunCallableReply> reply) mutable {
+         if (!reply.ok()) return done(std::move(reply).status());
+         done(std::move(reply->tensors));
+       }));
+}
+
+void Callable::call(std::vector<Tensor> feeds, const Call& call,
+                    Done<RunCallableReply> done) const {
+  if (made_.callable != nullptr) {
+    made_.callable->run(std::move(feeds), call, std::move(done));
+  } else {
+    state_->master->run_callable({session_handle_, made_.handle, std::move(feeds)}, call,
+                                 std::move(done));
+  }
 }
 
 void Callable::release() {

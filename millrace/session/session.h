@@ -24,6 +24,7 @@
 
 #include "millrace/api/scope.h"
 #include "millrace/base/cancellation.h"
+#include "millrace/base/done.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/session/interrupt.h"
 #include "millrace/session/retry_terms.h"
@@ -32,6 +33,7 @@
 
 namespace millrace {
 
+struct Call;  // cluster/services.h
 class Server;
 struct SessionState;  // session_state.h
 
@@ -81,11 +83,16 @@ class Callable {
   Result<std::vector<Tensor>> operator()(std::initializer_list<Tensor> feeds) const {
     return (*this)(std::span<const Tensor>(feeds.begin(), feeds.size()));
   }
+  // The same without a thread that waits, so that one thread may have any number of steps under
+  // way. `done` is called once, on another thread or inside this call, and does not wait; the
+  // Callable lives until then.
+  void start(std::vector<Tensor> feeds, Done<std::vector<Tensor>> done) const;
 
  private:
   friend class Session;
   Callable(std::shared_ptr<SessionState> state, std::string session_handle, MakeCallableReply made,
            std::chrono::milliseconds timeout);
+  void call(std::vector<Tensor> feeds, const Call& call, Done<RunCallableReply> done) const;
   void release();
 
   std::shared_ptr<SessionState> state_;

@@ -2,6 +2,7 @@
 #include "millrace/session/session.h"
 
 #include <atomic>
+#include <latch>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -130,6 +131,32 @@ TEST_CASE("a callable gives what run gives") {
   CHECK(text((*minus)({Tensor::scalar(1.0f)})).starts_with("INVALID_ARGUMENT: got 1 feed values"));
   CHECK(program.session->close().ok());
   CHECK(text((*minus)({Tensor::scalar(1.0f), Tensor::scalar(5.0f)})).starts_with("ABORTED"));
+}
+
+TEST_CASE("one thread has many steps of a callable under way, and each is answered once") {
+  Program program;
+  const Output queue = ops::fifo_queue(program.root, {DType::i32});
+  const Output x = ops::placeholder(program.root, DType::i32);
+  const Operation put = ops::queue_enqueue(program.root, queue, {x});
+  const Output taken = ops::queue_dequeue(program.root, queue, {DType::i32})[0];
+  CHECK(program.sync().ok());
+  auto take = program.session->make_callable({}, {taken.name()});
+  REQUIRE(take.ok());
+  constexpr int kSteps = 20;
+  std::latch left(kSteps);
+  std::atomic<int> sum{0};
+  for (int i = 0; i < kSteps; ++i) {
+    take->start({}, Done<std::vector<Tensor>>([&](Result<std::vector<Tensor>> values) {
+                  if (values.ok()) sum += values->front().item<int32_t>();
+                  left.count_down();
+                }));
+  }
+  for (int i = 1; i <= kSteps; ++i) {
+    const RunArgs targets{.targets = {put.name()}};
+    CHECK(program.session->run({{x.name(), Tensor::scalar(i)}}, {}, targets).ok());
+  }
+  left.wait();
+  CHECK(sum == kSteps * (kSteps + 1) / 2);
 }
 
 TEST_CASE("many threads run one session at once") {

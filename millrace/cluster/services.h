@@ -37,7 +37,8 @@ struct Call {
   // Where work of this call continues after a wait. Null: the callee's pool. A caller that blocks
   // until the answer passes its CallerThread, so that the step runs on its own thread.
   Runner* runner = nullptr;
-  // True if the caller blocks anyway: a remote call may then be made on its thread.
+  // True if the caller blocks anyway: a remote call may then be made on its thread, which is
+  // `runner`; one that is an AttentiveThread has to look up meanwhile.
   bool waiting = false;
   std::optional<Clock::Time> deadline = std::nullopt;
   // Who calls. Null: nobody told, as today on every way (docs/design/security.md); a service must

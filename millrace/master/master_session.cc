@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "millrace/base/attentive_thread.h"
 #include "millrace/base/shown.h"
 #include "millrace/master/gather.h"
 #include "millrace/master/partial_run.h"
@@ -115,8 +116,9 @@ void MasterSession::prepare(StepRequestNames names, const Call& call,
                        waiting->end(std::move(step));
                      }));
   };
-  // Planning a large graph takes a while: only a caller that waits anyway does it itself.
-  if (call.waiting) {
+  // Planning a large graph takes a while: only a caller that waits anyway does it itself, and has
+  // nothing else to do.
+  if (call.waiting && AttentiveThread::of(call.runner) == nullptr) {
     get();
   } else {
     context_.host().pool.post(std::move(get));

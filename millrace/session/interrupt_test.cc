@@ -37,11 +37,23 @@ TEST_CASE("a thread that waits asks, and an error ends its wait") {
   ThirdTime interrupt(std::this_thread::get_id());
   Endless endless;
   WaitFor<int> wait(Clock::real(), &interrupt);
-  const Call call = wait.call();
-  CHECK(!call.waiting);
-  endless.start(call, wait.done());
+  endless.start(wait.call(), wait.done());
   CHECK(wait.get().status() == cancelled("enough"));
   CHECK(interrupt.asked == 3);
+}
+
+TEST_CASE("whoever keeps the thread waiting has it look up, with the same end") {
+  ThirdTime interrupt(std::this_thread::get_id());
+  Endless endless;
+  WaitFor<int> wait(Clock::real(), &interrupt);
+  const Call call = wait.call();
+  CHECK(call.waiting);
+  AttentiveThread* const thread = AttentiveThread::of(call.runner);
+  REQUIRE(thread != nullptr);
+  endless.start(call, wait.done());
+  for (int i = 0; i < 5; ++i) thread->look_up();
+  CHECK(interrupt.asked == 3);
+  CHECK(wait.get().status() == cancelled("enough"));
 }
 
 TEST_CASE("what the caller cancels ends the wait as well") {
@@ -60,6 +72,7 @@ TEST_CASE("a thread with nothing to look after just waits") {
   WaitFor<int> wait(Clock::real(), &interrupt);
   const Call call = wait.call(&cancellation);
   CHECK(call.waiting);
+  CHECK(AttentiveThread::of(call.runner) == nullptr);
   CHECK(call.cancellation == &cancellation);
   wait.done()(7);
   CHECK(*wait.get() == 7);

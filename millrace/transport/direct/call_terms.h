@@ -22,12 +22,13 @@ struct CallTerms {
   Cancellation* cancellation;
   std::optional<Clock::Time> deadline;
   WhenDown when_down;
+  AttentiveThread* attentive;
   std::shared_ptr<PeerPulse> pulse;
   Metrics& metrics;
 
   static CallTerms of(const OutgoingRequest& request, const Oversight& oversight) {
-    return {request.peer,      request.method,  request.cancellation, request.deadline,
-            request.when_down, oversight.pulse, oversight.metrics};
+    return {request.peer,      request.method,    request.cancellation, request.deadline,
+            request.when_down, request.attentive, oversight.pulse,      oversight.metrics};
   }
   // Calls that may wait for the peer to come up are left alone by its pulse.
   bool is_overseen() const { return when_down == WhenDown::fail; }

@@ -99,6 +99,45 @@ TEST_CASE("callers that wait do not wait for each other") {
   waits.join();
 }
 
+// Wants to wait no longer when it looks up for the second time.
+class Impatient final : public AttentiveThread {
+ public:
+  explicit Impatient(CallerThread& thread) : AttentiveThread(thread) {}
+  void look_up() override {
+    if (++looked == 2) cancellation.cancel(cancelled("interrupted"));
+  }
+  Cancellation cancellation;
+  int looked = 0;
+};
+
+TEST_CASE("a caller that waits looks up from time to time, and may end the call then") {
+  Served served;
+  Client client(served.uri());
+  CallerThread thread;
+  Impatient caller(thread);
+  const Call call{.cancellation = &caller.cancellation, .runner = &caller};
+  CHECK(client.wait_for("/echo", "x", call).value().value() == "x");
+  CHECK(caller.looked == 0);
+  CHECK(client.wait_for("/wait", "", call).value().status() == cancelled("interrupted"));
+  CHECK(caller.looked == 2);
+  served.wait_for_cancelled(1);
+  // Others that use the line look up as they like, and have deadlines of their own.
+  CHECK(client.wait_for("/echo", "x").value().value() == "x");
+}
+
+TEST_CASE("a caller that looks up has its deadline all the same") {
+  Served served;
+  Client client(served.uri());
+  CallerThread thread;
+  Impatient caller(thread);
+  for (const auto patience : {std::chrono::milliseconds(20), std::chrono::milliseconds(150)}) {
+    const Clock::Time begin = test_host().clock.now();
+    const Call call{.runner = &caller, .deadline = begin + patience};
+    CHECK(client.wait_for("/wait", "", call).value().status().code() == Code::deadline_exceeded);
+    CHECK(test_host().clock.now() - begin >= patience);
+  }
+}
+
 TEST_CASE("an answer in parts is read part for part") {
   Served served;
   Client client(served.uri());

@@ -17,6 +17,8 @@
 namespace millrace::transport {
 namespace {
 
+constexpr std::chrono::microseconds kAWhile = std::chrono::seconds(1);
+
 // Within the time that is left, in milliseconds as poll() has them.
 bool becomes(const FileDescriptor& socket, short sign, std::chrono::milliseconds patience) {
   pollfd waited{socket.get(), sign, 0};
@@ -110,18 +112,22 @@ bool PrivateLine::is_alive() const {
          (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-// False if no time is left.
+// How long a wait in the socket may take: until the caller has to look up, or a while, or until the
+// deadline if that is soon. So it is the same from call to call. False if no time is left.
 bool PrivateLine::set_time_limit(const CallTerms& terms, const Clock& clock) {
-  if (!terms.deadline && !has_time_limit_) return true;
-  timeval limit{};  // none
+  using std::chrono::microseconds;
+  microseconds most{0};  // for ever
+  if (terms.attentive != nullptr) most = AttentiveThread::kLookEvery;
   if (terms.deadline) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::microseconds>(*terms.deadline - clock.now());
+    const auto left = std::chrono::duration_cast<microseconds>(*terms.deadline - clock.now());
     if (left.count() <= 0) return false;
-    limit.tv_sec = left.count() / 1'000'000;
-    limit.tv_usec = left.count() % 1'000'000;
+    most = std::min(left, most.count() == 0 ? kAWhile : most);
   }
-  has_time_limit_ = terms.deadline.has_value();
+  if (most == time_limit_) return true;
+  time_limit_ = most;
+  timeval limit{};
+  limit.tv_sec = most.count() / 1'000'000;
+  limit.tv_usec = most.count() % 1'000'000;
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   return true;
@@ -129,15 +135,19 @@ bool PrivateLine::set_time_limit(const CallTerms& terms, const Clock& clock) {
 
 namespace {
 
-Status what_the_socket_says(int number) {
-  if (number == EAGAIN || number == EWOULDBLOCK)
-    return error(Code::deadline_exceeded, "the deadline passed");
-  return unavailable(std::strerror(number));
-}
+Status no_time_is_left() { return error(Code::deadline_exceeded, "the deadline passed"); }
 
 }  // namespace
 
-Status PrivateLine::write() {
+// After the socket has let the thread go without success. OK if it may try again.
+Status PrivateLine::look_up(int number, const CallTerms& terms, const Clock& clock) {
+  if (number != EINTR && number != EAGAIN && number != EWOULDBLOCK)
+    return unavailable(std::strerror(number));
+  if (terms.attentive != nullptr) terms.attentive->look_up();
+  return set_time_limit(terms, clock) ? Status() : no_time_is_left();
+}
+
+Status PrivateLine::write(const CallTerms& terms, const Clock& clock) {
   while (true) {
     const std::span<iovec> parts = outbox_.next();
     if (parts.empty()) return {};
@@ -147,8 +157,8 @@ Status PrivateLine::write() {
     const ssize_t size = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     if (size >= 0) {
       outbox_.sent(static_cast<size_t>(size));
-    } else if (errno != EINTR) {
-      return what_the_socket_says(errno);
+    } else {
+      MR_TRY(look_up(errno, terms, clock));
     }
   }
 }
@@ -178,17 +188,16 @@ Result<DirectMessage> PrivateLine::read_message(WaitedCall& call, const Clock& c
   while (true) {
     const ssize_t size = read();
     if (size == 0) return unavailable("Socket closed");
-    if (size < 0 && errno == EINTR) {
-      if (!set_time_limit(call.terms(), clock)) return what_the_socket_says(EAGAIN);
+    if (size < 0) {
+      MR_TRY(look_up(errno, call.terms(), clock));
       continue;
     }
-    if (size < 0) return what_the_socket_says(errno);
     messages_.clear();
     MR_TRY(inbox_.took(static_cast<size_t>(size), messages_));
     for (DirectMessage& message : messages_) {
       if (message.kind == FrameKind::ask) {
         outbox_.put(bare_frame(FrameKind::here));
-        MR_TRY(write());
+        MR_TRY(write(call.terms(), clock));
       } else if (message.call == num_calls_) {
         return std::move(message);
       }
@@ -201,11 +210,11 @@ Result<ReceivedBytes> PrivateLine::call(OutgoingRequest request, const Oversight
   WaitedCall call(socket_, CallTerms::of(request, oversight));
   const CallTerms& terms = call.terms();
   is_useless_ = true;  // until the answer is whole
-  if (!set_time_limit(terms, clock)) return call.broke(what_the_socket_says(EAGAIN));
+  if (!set_time_limit(terms, clock)) return call.broke(no_time_is_left());
   terms.count_request(request.message.size());
   outbox_.put(request_frame(++num_calls_, terms.method, terms.micros_left(clock.now()),
                             std::move(request.message)));
-  if (const Status why = write(); !why.ok()) return call.broke(why);
+  if (const Status why = write(terms, clock); !why.ok()) return call.broke(why);
   Result<DirectMessage> answer = read_message(call, clock);
   if (!answer.ok()) return call.broke(answer.status());
   call.unwatch();

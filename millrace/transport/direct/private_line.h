@@ -1,5 +1,6 @@
 // PrivateLine: a connection for callers that wait for their answer, one at a time. The caller reads
-// the socket itself, so that nobody has to be woken but the other side.
+// the socket itself, so that nobody has to be woken but the other side. An AttentiveThread looks up
+// meanwhile.
 #pragma once
 
 #include <sys/socket.h>
@@ -40,17 +41,18 @@ class PrivateLine {
   friend class WaitedCall;
   PrivateLine(FileDescriptor socket, std::shared_ptr<Intake> intake);
 
-  Status write();
+  Status write(const CallTerms& terms, const Clock& clock);
   Result<DirectMessage> read_message(WaitedCall& call, const Clock& clock);
   ssize_t read();
   bool set_time_limit(const CallTerms& terms, const Clock& clock);
+  Status look_up(int number, const CallTerms& terms, const Clock& clock);
 
   const FileDescriptor socket_;
   Inbox inbox_;
   Outbox outbox_;
   std::vector<DirectMessage> messages_;
   uint32_t num_calls_ = 0;
-  bool has_time_limit_ = false;
+  std::chrono::microseconds time_limit_{0};  // of a wait in the socket; 0: none
   Lookout lookout_;
   bool is_useless_ = false;
 };

@@ -70,15 +70,16 @@ bool Channel::start_on_line(OutgoingRequest& request, Line::Answer& answer) {
 }
 
 void Channel::start(OutgoingRequest request, Done<Chunks> done) {
-  if (!request.is_waited_for) {
+  if (request.is_waited_for && lines_ != nullptr && check_request(request, oversight()).ok()) {
+    if (const auto answer = lines_->call_and_wait(request, oversight()))
+      return answer->ok() ? done((*answer)->chunks()) : done(answer->status());
+  }
+  // gRPC does not let a thread go that waits in it.
+  if (!request.is_waited_for || request.attentive != nullptr) {
     Line::Answer answer{.done = std::move(done)};
     if (start_on_line(request, answer)) return;
     return start_unary_call(channel_.get(), queue_, std::move(request), oversight(),
                             std::move(answer.done));
-  }
-  if (lines_ != nullptr && check_request(request, oversight()).ok()) {
-    if (const auto answer = lines_->call_and_wait(request, oversight()))
-      return answer->ok() ? done((*answer)->chunks()) : done(answer->status());
   }
   const Result<ByteBuffer> answer = wait_for(std::move(request));
   if (!answer.ok()) return done(answer.status());

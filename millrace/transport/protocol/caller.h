@@ -13,6 +13,7 @@
 
 #include "absl/functional/any_invocable.h"
 
+#include "millrace/base/attentive_thread.h"
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
 #include "millrace/cluster/services.h"
@@ -32,6 +33,8 @@ struct OutgoingRequest {
   std::optional<Clock::Time> deadline = std::nullopt;
   // Its caller waits for it anyway and lends its thread (Call::waiting).
   bool is_waited_for = false;
+  // That thread, if it has to look up while it waits.
+  AttentiveThread* attentive = nullptr;
 };
 
 enum class More : uint8_t { no, expected };

@@ -29,7 +29,8 @@ class Remote {
                     .when_down = when_down,
                     .cancellation = call.cancellation,
                     .deadline = call.deadline,
-                    .is_waited_for = call.waiting},
+                    .is_waited_for = call.waiting,
+                    .attentive = call.waiting ? AttentiveThread::of(call.runner) : nullptr},
                    Done<Chunks>([read = std::move(read),
                                  done = std::move(done)](Result<Chunks> answer) mutable {
                      if (!answer.ok()) return done(std::move(answer).status());

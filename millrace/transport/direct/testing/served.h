@@ -172,7 +172,8 @@ class Client {
             .method = method,
             .message = pieces_of(std::move(bytes)),
             .cancellation = call.cancellation,
-            .deadline = call.deadline};
+            .deadline = call.deadline,
+            .attentive = AttentiveThread::of(call.runner)};
   }
 
   DirectThreads threads_;

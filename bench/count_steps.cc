@@ -11,9 +11,12 @@
 //   wire        the same over gRPC, servers and client in this process
 //   devices     eight values go from one device of a task to another
 //   device      the same on one device: what the devices share
+//   update      an update of a variable                  once        the same under a lease, made
+//   once lend        a dequeue in a session that counts once: acknowledges, and lends the next
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "bench/must.h"
@@ -225,7 +228,48 @@ Step devices(std::string_view of_values) {
   return [devices] { must((*devices->sum)({}).status()); };
 }
 
-Step named(std::string_view name) {
+// A queue that is full enough for all steps, and a total, in a session of a task of this process.
+struct Counted {
+  std::shared_ptr<Runtime> runtime;
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Session> session;
+  std::optional<Callable> take, add;
+
+  Counted(std::chrono::milliseconds lease, int elements)
+      : runtime(Runtime::create({.once = OnceTerms{lease}})) {
+    ServerOptions options{.cluster = {}, .job = "solo", .bind_host = "127.0.0.1"};
+    must(options.cluster.add_job("solo", {"127.0.0.1:0"}));
+    server = must(Server::start(std::move(options), runtime));
+    session = must(Session::create(*server));
+    GraphBuilder builder(runtime->ops());
+    const Scope root = builder.root();
+    const Output queue = ops::fifo_queue_v2(
+        root, {DType::i32}, {.shapes = std::vector<PartialShape>{PartialShape::scalar()}});
+    const Operation fill =
+        ops::queue_enqueue_many_v2(root, queue, {ops::fill(root, {elements}, 1)});
+    const Output taken = ops::queue_dequeue_v2(root, queue, {DType::i32}).front();
+    const Output total = ops::variable_v2(root, PartialShape::scalar(), DType::i32);
+    const Output zero = ops::assign(root, total, 0);
+    const Output sum = ops::assign_add(root, total, constant(root, 1));
+    must(session->extend(builder));
+    must(session->run({}, {}, {.targets = {zero.op().name(), fill.name()}}).status());
+    take = must(session->make_callable({}, {taken.name()}));
+    add = must(session->make_callable({}, {}, {.targets = {sum.op().name()}}));
+  }
+};
+
+Step update(std::chrono::milliseconds lease) {
+  auto counted = std::make_shared<Counted>(lease, 1);
+  must((*counted->take)().status());
+  return [counted] { must((*counted->add)().status()); };
+}
+
+Step lend(int steps) {
+  auto counted = std::make_shared<Counted>(kUsualOnceLease, steps);
+  return [counted] { must((*counted->take)().status()); };
+}
+
+Step named(std::string_view name, int steps) {
   if (name == "constant") return a_constant();
   if (name == "callable") return callable();
   if (name == "run") return run();
@@ -234,6 +278,9 @@ Step named(std::string_view name) {
   if (name == "wire") return wire();
   if (name == "devices") return devices("/device:CPU:1");
   if (name == "device") return devices("/device:CPU:0");
+  if (name == "update") return update(std::chrono::milliseconds(0));
+  if (name == "once") return update(kUsualOnceLease);
+  if (name == "lend") return lend(steps);
   return nullptr;
 }
 
@@ -242,11 +289,14 @@ Step named(std::string_view name) {
 
 int main(int argc, char** argv) {
   setenv("MILLRACE_LOG", "warning", 0);
-  const auto step = argc == 3 ? millrace::bench::named(argv[1]) : nullptr;
+  const int steps = argc == 3 ? std::atoi(argv[2]) : 0;
+  const auto step = steps > 0 ? millrace::bench::named(argv[1], steps) : nullptr;
   if (!step) {
-    std::fputs("usage: count_steps constant|callable|run|add|pointer|wire|devices|device STEPS\n",
-               stderr);
+    std::fputs(
+        "usage: count_steps constant|callable|run|add|pointer|wire|devices|device|update|once|lend "
+        "STEPS\n",
+        stderr);
     return 2;
   }
-  for (int left = std::atoi(argv[2]); left > 0; --left) step();
+  for (int left = steps; left > 0; --left) step();
 }

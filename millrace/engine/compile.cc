@@ -254,6 +254,7 @@ class Compiler {
     Layout::Node& laid = layout_->nodes[index_[node.id]];
     laid.kernel = kernel.get();
     if (kernel->is_async()) laid.flags |= Layout::kAsync;
+    if (dynamic_cast<QuickKernel*>(kernel.get()) != nullptr) laid.flags |= Layout::kIsQuick;
     layout_->kernels.push_back(std::move(kernel));
     return {};
   }

@@ -42,6 +42,7 @@ struct CompiledGraph::Layout {
     kMayBeUninitialized = 16,
     kLoopConstant = 32,  // an Enter whose value is there in every iteration
     kReadsLast = 64,     // a fetch of a reference: it tells what the step leaves there
+    kIsQuick = 128,      // a QuickKernel
   };
 
   // What the executor needs to run a node: one cache line.

@@ -8,7 +8,7 @@
 // others under way; whoever then delivers a record finds the step without an owner and becomes it:
 // a pool thread goes on right there, an asynchronous answer has the step go on at StepArgs::runner.
 // So nobody ever waits for the owner. A record belongs to whoever runs its node, then to the inbox,
-// then to who collects it: a list without locks can't be one of unique_ptr.
+// then to who collects it.
 //
 // A step with loops may run for ever. So its owner, after a turn of so many nodes, goes to the end
 // of the line at StepArgs::runner, where others wait: for a short step, or to cancel this one.
@@ -147,7 +147,7 @@ class StepDriver final : public Pooled {
       Status status = read_refs(layout_, node, flow_.inputs(ready));
       if (!status.ok()) return fail(at_node(std::move(status), layout_, node));
     }
-    if (node.flags & Layout::kAsync) return start(ready);
+    if (node.flags & Layout::kAsync) return run_or_start(ready);
     if (node.cost != Cost::cheap && args_.pool != nullptr &&
         may_be_worth_sharing(node, flow_.inputs(ready))) {
       return is_worth_sharing(node) ? hold_or_share(ready) : run<Timing::on>(ready);
@@ -175,12 +175,21 @@ class StepDriver final : public Pooled {
     ended(ready, context, scratch_.data(), std::move(status), start);
   }
 
+  void run_or_start(Ready ready) {
+    const Node& node = flow_.node(ready);
+    if (!(node.flags & Layout::kIsQuick)) return start(ready);
+    const int64_t began = trace_time();
+    KernelContext context = context_of(ready, {scratch_.data(), node.num_outputs});
+    std::optional<Status> status = static_cast<QuickKernel*>(node.kernel)->run_at_once(context);
+    if (!status) return start(ready);
+    ended(ready, context, scratch_.data(), *std::move(status), began);
+  }
+
   void start(Ready ready) {
     auto* record = new Detached(this, ready);
-    Kernel* kernel = flow_.node(ready).kernel;
-    kernel->start(record->context, Done<void>([record](Status status) {
-                    record->driver->answered(record, std::move(status));
-                  }));
+    flow_.node(ready).kernel->start(record->context, Done<void>([record](Status status) {
+                                      record->driver->answered(record, std::move(status));
+                                    }));
     if (record->phase.exchange(Detached::Phase::away) == Detached::Phase::ended) {
       absorb(record);
     } else {

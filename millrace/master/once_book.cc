@@ -10,13 +10,21 @@ uint64_t OnceBook::take_number(uint64_t signature) {
       std::ranges::find(failed_, signature, [](const auto& each) { return each.second; });
   const uint64_t number = again == failed_.end() ? next_++ : again->first;
   if (again != failed_.end()) failed_.erase(again);
-  running_.emplace(number, signature);
+  running_.push_back({number, signature});
   return number;
+}
+
+bool OnceBook::ends_running(uint64_t number) {
+  const auto found = std::ranges::find(running_, number, &Numbered::number);
+  if (found == running_.end()) return false;
+  *found = running_.back();
+  running_.pop_back();
+  return true;
 }
 
 uint64_t OnceBook::settled() const {
   uint64_t first = next_;
-  if (!running_.empty()) first = std::min(first, running_.begin()->first);
+  for (const Numbered& each : running_) first = std::min(first, each.number);
   if (!failed_.empty()) first = std::min(first, failed_.begin()->first);
   return first;
 }
@@ -43,7 +51,7 @@ Result<std::string> OnceBook::end(const Step& step, const Status& outcome, std::
   const bool takes = step.kind == Kind::takes;
   if (takes) is_taking_ = false;
   const bool is_current = step.life == life_;
-  if (is_current && running_.erase(step.number) > 0 && !outcome.ok())
+  if (is_current && ends_running(step.number) && !outcome.ok())
     failed_.emplace(step.number, step.signature);
   if (!takes || !is_current) return std::string();
   if (!outcome.ok()) {

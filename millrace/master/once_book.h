@@ -19,6 +19,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/container/inlined_vector.h"
+
 #include "millrace/base/result.h"
 #include "millrace/ops/state/lease.h"
 
@@ -57,15 +59,22 @@ class OnceBook {
   std::optional<Held> held() const;
 
  private:
+  struct Numbered {
+    uint64_t number, signature;
+  };
+
   uint64_t take_number(uint64_t signature);
   uint64_t settled() const;
+  // False if it does not run, or not any more.
+  bool ends_running(uint64_t number);
 
   Lease lease_;  // without an element: none
   uint64_t life_ = 0;
   bool is_finished_ = false;
   bool is_taking_ = false;
   uint64_t next_ = 0;
-  std::map<uint64_t, uint64_t> running_, failed_;  // number -> signature
+  absl::InlinedVector<Numbered, 2> running_;  // as many as run side by side
+  std::map<uint64_t, uint64_t> failed_;       // number -> signature
 };
 
 }  // namespace millrace

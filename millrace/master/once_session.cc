@@ -70,10 +70,15 @@ OnceGraph::StepKind OnceSession::kind_of(const StepRequestNames& names) {
 
 Result<OnceSession::Begun> OnceSession::begin(const OnceGraph::StepKind& kind, uint64_t signature) {
   MutexLock lock(mutex_);
+  return begin_locked(kind, signature);
+}
+
+Result<OnceSession::Begun> OnceSession::begin_locked(const OnceGraph::StepKind& kind,
+                                                     uint64_t signature) {
   Begun begun;
   if (!kind.takes && !(kind.updates && book_.has_lease())) return begun;
   MR_ASSIGN(begun.step, book_.begin(kind.takes ? Kind::takes : Kind::updates, signature));
-  begun.dequeue = kind.dequeue;
+  if (kind.takes) begun.dequeue = kind.dequeue;
   return begun;
 }
 
@@ -313,7 +318,13 @@ void OnceSession::run_callable(RunCallableRequest request, const Call& call,
 
 void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds,
                        const Call& call, Done<RunCallableReply> done) {
-  auto begun = begin(callable->kind, callable->signature);
+  MakeCallableReply known;  // of a session that has but one life
+  auto begun = [&] {
+    MutexLock lock(mutex_);
+    auto made = begin_locked(callable->kind, callable->signature);
+    if (made.ok() && lasting_ == nullptr) known = callable->made(made->step.has_value()).callable;
+    return made;
+  }();
   if (!begun.ok()) return done(std::move(begun).status());
   const Again again = this->again(callable->kind, *begun);
   const bool is_leased = begun->step.has_value();
@@ -324,6 +335,8 @@ void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> f
       self->finish(begun, std::move(reply), std::move(done));
     });
   }
+  if (known.handle != 0)
+    return call_at_master(known, handle_, std::move(feeds), call, std::move(done));
   if (lasting_ == nullptr)
     return call_made(callable, is_leased, {0, handle_}, std::move(feeds), call, std::move(done));
   const Call limited = within(call, callable->options);

@@ -53,7 +53,7 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   // A step as it is to be made: a lease is fed, or it is passed on as it is (no step).
   struct Begun {
     std::optional<OnceBook::Step> step;
-    std::string dequeue;
+    std::string dequeue;  // of one that takes
   };
   using Life = LastingSession::Life;
   // At the master behind; of one life of the session, 0 where it has but one.
@@ -76,6 +76,8 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
 
   OnceGraph::StepKind kind_of(const StepRequestNames& names);
   Result<Begun> begin(const OnceGraph::StepKind& kind, uint64_t signature);
+  Result<Begun> begin_locked(const OnceGraph::StepKind& kind, uint64_t signature)
+      MR_REQUIRES(mutex_);
   // What came of a step that was fed a lease; then the answer, when all is acknowledged.
   template <class Reply>
   void finish(const Begun& begun, Result<Reply> reply, Done<Reply> done);

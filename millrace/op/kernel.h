@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@
 
 namespace millrace {
 
+class HeldLeases;     // ops/state/held_lease.h
 class TransferSlots;  // transfer_slots.h
 
 // What a kernel is made from. References live as long as the call.
@@ -93,6 +95,7 @@ struct StepContext {
   std::span<const Tensor> feeds =
       {};                            // by feed slot, for what stands in for a Recv from the client
   std::span<Delivery> fetches = {};  // by fetch slot, for what stands in for a Send to the client
+  HeldLeases* leases = nullptr;      // which the step's updates are made under; may be null
 };
 
 // The frame and iteration a node runs in; (0, 0) outside loops.
@@ -178,6 +181,15 @@ class Kernel {
   // Starts the work; `done` is called exactly once, maybe inside this call. `context` stays valid
   // until then. When context.step().cancellation fires it must answer soon.
   virtual void start(KernelContext& context, Done<void> done);
+};
+
+// A kernel that has to wait only now and then. The executor asks `run_at_once` first, and calls
+// `start` only where that gives nothing, having changed nothing: so it takes no record of a node
+// that is under way, as long as none is.
+class QuickKernel : public Kernel {
+ public:
+  bool is_async() const final { return true; }
+  virtual std::optional<Status> run_at_once(KernelContext& context) = 0;
 };
 
 // A kernel of one function without state: .cpu = kernel([](KernelContext& c) -> Status { … }).

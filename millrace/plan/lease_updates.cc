@@ -29,7 +29,11 @@ class LeasedStep {
     MR_ASSIGN(const bool takes, graph()[lease_].attr_view().boolean("takes"));
     if (takes) MR_TRY(take());
     for (NodeId update : updates_) MR_TRY(put_under_lease(update));
-    if (after_) acknowledge_last();
+    if (after_) {
+      acknowledge_last();
+    } else if (!updates_.empty()) {
+      drop_lease();
+    }
     return {};
   }
 
@@ -134,6 +138,13 @@ class LeasedStep {
       if (!depends_on_taken_[update] && !may_be_dead(update))
         graph().add_control_input(after_->node, update);
     }
+  }
+
+  // The updates' holders have the lease, and look at it. What asked for it has nothing to say then,
+  // unless it is fetched; and its task need take no part in the step.
+  void drop_lease() {
+    std::erase(step_.roots, lease_);
+    drop_unneeded(step_);
   }
 
   bool may_be_dead(NodeId node) {

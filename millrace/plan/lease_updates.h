@@ -5,8 +5,10 @@
 // (op/once_factory.h). If the lease came with a feed, it comes with that feed on each of those
 // tasks.
 //
-//   before:  recv -> StepLease          AssignAdd
-//   after:   recv -> StepLease   recv' -> _HoldLease -(control)-> AssignAdd [_under_lease=before]
+//   before:  recv -> StepLease   AssignAdd
+//   after:   recv' -> _HoldLease -(control)-> AssignAdd [_under_lease=before]
+//
+// The StepLease has done its duty then, and goes unless somebody wants what it gives.
 //
 // A StepLease that takes turns the step's dequeue into a QueueLend, which is given the lease and
 // gives the next one; that is what StepLease then gets, and what updates that depend on the dequeue

@@ -143,16 +143,24 @@ TEST_CASE("updates wait for the lease, which is fed to their task") {
   LeaseGraph graph = counting(false);
   CHECK(graph.planned(
             {.feeds = {"lease_in", "one"}, .fetches = {}, .targets = {"add_one", "lease"}}) ==
-        "_recv_lease_in_0 = _Recv @map\n"
         "_recv_one_0 = _Recv @reduce\n"
-        "lease = StepLease _recv_lease_in_0 @map\n"
         "total = Variable @reduce\n"
         "add_one = Add total _recv_one_0 ^_hold_lease_before under before @reduce\n"
         "_recv_lease_in_0.1 = _Recv @reduce\n"
         "_hold_lease_before = _HoldLease _recv_lease_in_0.1 @reduce\n"
-        "feed 0: _recv_lease_in_0\n"
         "feed 1: _recv_one_0\n"
         "feed 0: _recv_lease_in_0.1\n");
+}
+
+TEST_CASE("what asked for the lease stays where it is fetched, or where nothing is updated") {
+  LeaseGraph graph = counting(false);
+  const std::string fetched =
+      graph.planned({.feeds = {"lease_in", "one"}, .fetches = {"lease:0"}, .targets = {"add_one"}});
+  CHECK(fetched.find("lease = StepLease _recv_lease_in_0 @map\n") != std::string::npos);
+  CHECK(graph.planned({.feeds = {"lease_in"}, .fetches = {}, .targets = {"lease"}}) ==
+        "_recv_lease_in_0 = _Recv @map\n"
+        "lease = StepLease _recv_lease_in_0 @map\n"
+        "feed 0: _recv_lease_in_0\n");
 }
 
 TEST_CASE(

@@ -63,6 +63,7 @@ void GraphRun::rest() {
   fetches_.clear();
   traces_.clear();
   slots_.clear();
+  leases_.clear();
   from_call_.release();
   MutexLock lock(mutex_);
   status_ = {};
@@ -136,7 +137,8 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                                   .blocking = &site_.host.blocking,
                                   .feeds = feeds,
                                   .fetches = std::span(fetches_).subspan(
-                                      piece.first_fetch, piece.compiled->fetch_keys().size())},
+                                      piece.first_fetch, piece.compiled->fetch_keys().size()),
+                                  .leases = &leases_},
                       .own_feeds = feeds,
                       .runner = &runner,
                       .pool = graph_->pools().inter_op.get(),

@@ -18,6 +18,7 @@
 #include "millrace/cluster/services.h"
 #include "millrace/engine/executor.h"
 #include "millrace/op/transfer_slots.h"
+#include "millrace/ops/state/held_lease.h"
 #include "millrace/worker/active_runs.h"
 #include "millrace/worker/registered_graph.h"
 #include "millrace/worker/step_table.h"
@@ -91,6 +92,7 @@ class GraphRun final : public ActiveRun, public Pooled {
   TransferSlots slots_;                     // as many as the graph has, from the first run on
   Cancellation::Registration slots_abort_;  // for all runs: a cancellation happens once
   ResourceStore step_resources_;
+  HeldLeases leases_;
   WaitingNodes waiting_;
 
   Mutex mutex_;

@@ -45,7 +45,8 @@ void PartialStep::start() {
                                     .step_resources = &step_resources_,
                                     .pool = graph_->pools().intra_op.get(),
                                     .task_pool = &site_.host.pool,
-                                    .blocking = &site_.host.blocking},
+                                    .blocking = &site_.host.blocking,
+                                    .leases = &leases_},
                         .runner = &site_.host.pool,
                         .pool = graph_->pools().inter_op.get(),
                         .waiting = &waiting_};

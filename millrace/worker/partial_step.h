@@ -63,6 +63,7 @@ class PartialStep final : public ActiveRun {
 
   Cancellation cancellation_;
   ResourceStore step_resources_;
+  HeldLeases leases_;
   WaitingNodes waiting_;
 
   mutable Mutex mutex_;

@@ -42,16 +42,29 @@ AppliedBook::Verdict AppliedBook::begin(const Lease& lease, std::string_view upd
   queue.hear(lease);
   if (queue.has_ended(lease.number)) return Verdict::done;
   Element& element = queue.elements[lease.number];
-  if (lease.settled > element.settled) {
-    element.settled = lease.settled;
-    std::erase_if(element.updates,
-                  [&](const auto& entry) { return entry.first.step < lease.settled; });
-  }
+  Updates::node_type left = element.settle(lease.settled);
   if (lease.step < element.settled) return Verdict::done;
-  const auto [at, is_new] =
-      element.updates.try_emplace({lease.step, std::string(update)}, State::running);
-  if (is_new) return Verdict::run;
-  return at->second == State::applied ? Verdict::done : Verdict::wait;
+  const auto at = element.updates.find(StepUpdateView(lease.step, update));
+  if (at != element.updates.end())
+    return at->second == State::applied ? Verdict::done : Verdict::wait;
+  if (left.empty()) {
+    element.updates.emplace(StepUpdate{lease.step, std::string(update)}, State::running);
+  } else {
+    left.key().step = lease.step;
+    left.key().update = update;
+    left.mapped() = State::running;
+    element.updates.insert(std::move(left));
+  }
+  return Verdict::run;
+}
+
+AppliedBook::Updates::node_type AppliedBook::Element::settle(uint64_t below) {
+  Updates::node_type last;
+  if (below <= settled) return last;
+  settled = below;
+  while (!updates.empty() && updates.begin()->first.step < below)
+    last = updates.extract(updates.begin());
+  return last;
 }
 
 void AppliedBook::end(const Lease& lease, std::string_view update, Outcome outcome) {
@@ -60,7 +73,7 @@ void AppliedBook::end(const Lease& lease, std::string_view update, Outcome outco
   const auto element = queue->second.elements.find(lease.number);
   // Ended or settled meanwhile, by another attempt that waited for nobody.
   if (element == queue->second.elements.end()) return;
-  const auto found = element->second.updates.find({lease.step, std::string(update)});
+  const auto found = element->second.updates.find(StepUpdateView(lease.step, update));
   if (found == element->second.updates.end()) return;
   if (outcome == Outcome::applied) {
     found->second = State::applied;

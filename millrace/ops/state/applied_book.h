@@ -85,11 +85,27 @@ class AppliedBook {
   struct StepUpdate {
     uint64_t step = 0;
     std::string update;
-    friend auto operator<=>(const StepUpdate&, const StepUpdate&) = default;
   };
+  // The same without a text of its own: what is looked for.
+  struct StepUpdateView {
+    uint64_t step = 0;
+    std::string_view update;
+    StepUpdateView(uint64_t step, std::string_view update) : step(step), update(update) {}
+    StepUpdateView(const StepUpdate& name)  // NOLINT(google-explicit-constructor)
+        : step(name.step), update(name.update) {}
+    friend auto operator<=>(const StepUpdateView&, const StepUpdateView&) = default;
+  };
+  struct InOrder {
+    using is_transparent = void;
+    bool operator()(const StepUpdateView& a, const StepUpdateView& b) const { return a < b; }
+  };
+  using Updates = std::map<StepUpdate, State, InOrder>;
   struct Element {
     uint64_t settled = 0;  // the updates of steps below it are applied
-    std::map<StepUpdate, State> updates = {};
+    Updates updates = {};
+
+    // Forgets the updates of steps below; the last of them, for another one to take its place.
+    Updates::node_type settle(uint64_t below);
   };
   struct Queue {
     uint64_t horizon = 0;

@@ -32,13 +32,16 @@ class AppliedUpdates final : public Resource {
         });
   }
 
-  // Whether the caller is to apply the update, and then to say so with end(). Waits while another
+  // Whether the caller is to apply the update, and then to say so with end(); `wait` while another
   // attempt is at it.
+  AppliedBook::Verdict try_begin(const Lease& lease, std::string_view update) {
+    return book_.change([&](AppliedBook& book) { return book.begin(lease, update); });
+  }
+  // The same, when it can be told.
   void begin(const Lease& lease, const std::string& update, Cancellation* cancellation,
              Done<bool> done) {
     // Hardly ever is another attempt at it, so nothing is made ready to wait before that is seen.
-    const AppliedBook::Verdict first =
-        book_.change([&](AppliedBook& book) { return book.begin(lease, update); });
+    const AppliedBook::Verdict first = try_begin(lease, update);
     if (first != AppliedBook::Verdict::wait) return done(first == AppliedBook::Verdict::run);
     const auto is_to_run = std::make_shared<bool>(false);
     book_.attempt(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -13,8 +14,9 @@ constexpr size_t kLeaseHead = 4 + 4 + 5 * 8 + 4;
 static_assert(std::endian::native == std::endian::little, "the bytes of a lease are little-endian");
 
 template <class T>
-void put_number(std::string& bytes, T value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+void put_number(char*& at, T value) {
+  std::memcpy(at, &value, sizeof value);
+  at += sizeof value;
 }
 
 template <class T>
@@ -28,28 +30,38 @@ T take_number(std::string_view& bytes) {
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
-  std::string bytes;
-  if (!lease.has_element()) return bytes;
-  bytes.reserve(kLeaseHead + 8 * lease.open.size());
-  bytes += kLeaseMagic;
-  put_number(bytes, lease.attempt);
+  if (!lease.has_element()) return {};
+  std::string bytes(kLeaseHead + 8 * lease.open.size(), '\0');
+  char* at = bytes.data();
+  std::memcpy(at, kLeaseMagic.data(), kLeaseMagic.size());
+  at += kLeaseMagic.size();
+  put_number(at, lease.attempt);
   for (const uint64_t value :
        {lease.queue, lease.number, lease.step, lease.settled, lease.horizon}) {
-    put_number(bytes, value);
+    put_number(at, value);
   }
-  put_number(bytes, static_cast<uint32_t>(lease.open.size()));
-  for (const uint64_t number : lease.open) put_number(bytes, number);
+  put_number(at, static_cast<uint32_t>(lease.open.size()));
+  for (const uint64_t number : lease.open) put_number(at, number);
   return bytes;
 }
 
 Result<Lease> decode_lease(std::string_view bytes) {
-  if (bytes.empty()) return Lease();
+  Lease lease;
+  MR_TRY(decode_lease(bytes, lease));
+  return lease;
+}
+
+Status decode_lease(std::string_view bytes, Lease& lease) {
+  lease.open.clear();
+  if (bytes.empty()) {
+    lease = Lease{.open = std::move(lease.open)};
+    return {};
+  }
   if (bytes.size() < kLeaseHead || !bytes.starts_with(kLeaseMagic)) {
     return invalid("these ", bytes.size(),
                    " bytes are no lease; feed what a dequeue with a lease gave, or nothing");
   }
   bytes.remove_prefix(kLeaseMagic.size());
-  Lease lease;
   lease.attempt = take_number<uint32_t>(bytes);
   for (uint64_t* value :
        {&lease.queue, &lease.number, &lease.step, &lease.settled, &lease.horizon}) {
@@ -74,7 +86,7 @@ Result<Lease> decode_lease(std::string_view bytes) {
     return invalid("a lease is of element ", lease.number,
                    ", which it does not list as open; it was changed on its way");
   }
-  return lease;
+  return {};
 }
 
 Result<std::string> lease_for_step(std::string_view bytes, uint64_t step, uint64_t settled) {

@@ -35,6 +35,9 @@ struct Lease {
 std::string encode_lease(const Lease& lease);
 // Errors: INVALID_ARGUMENT for what encode_lease does not make.
 Result<Lease> decode_lease(std::string_view bytes);
+// The same into a lease that may have been another one before, whose memory it takes over. After an
+// error it says nothing.
+Status decode_lease(std::string_view bytes, Lease& lease);
 // The same lease for another step under it. Errors: as decode_lease.
 Result<std::string> lease_for_step(std::string_view bytes, uint64_t step, uint64_t settled);
 

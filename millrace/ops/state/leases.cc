@@ -16,13 +16,18 @@ namespace {
 
 constexpr float kLongestLease = 1e7;  // seconds: four months
 
-Result<Lease> lease_input(KernelContext& context, int slot) {
+Result<std::string_view> lease_bytes(KernelContext& context, int slot) {
   const Tensor& bytes = context.input(slot);
   if (!bytes.shape().is_scalar()) {
     return invalid("'", context.node_name(), "': a lease is a scalar string, not of shape ",
                    bytes.shape().to_string());
   }
-  return decode_lease(bytes.item<std::string>()).with(context.node_name());
+  return std::string_view(bytes.item<std::string>());
+}
+
+Result<Lease> lease_input(KernelContext& context, int slot) {
+  MR_ASSIGN(const std::string_view bytes, lease_bytes(context, slot));
+  return decode_lease(bytes).with(context.node_name());
 }
 
 // How long a lease lasts, as a node says it.
@@ -215,11 +220,27 @@ Result<Tensor> renumbered(KernelContext& context) {
   return Tensor::scalar(std::move(other));
 }
 
-Status hold_lease(KernelContext& context, const std::string& held_as) {
-  MR_ASSIGN(Lease lease, lease_input(context, 0));
-  return context.step().step_resources->add<HeldLease>(
-      HeldLease::kContainer, held_as, std::make_shared<HeldLease>(std::move(lease)));
-}
+class HoldKernel final : public Kernel {
+ public:
+  explicit HoldKernel(HeldLeases::As as) : as_(as) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(const std::string name, spec.attrs.string("held_as"));
+    MR_ASSIGN(const HeldLeases::As as, HeldLeases::named(name).with(spec.node_name));
+    return std::unique_ptr<Kernel>(std::make_unique<HoldKernel>(as));
+  }
+  Status run(KernelContext& context) override {
+    HeldLeases* const leases = context.step().leases;
+    if (leases == nullptr) {
+      return internal("'", context.node_name(),
+                      "' is to hold a lease where a step can't be made under one");
+    }
+    MR_ASSIGN(const std::string_view bytes, lease_bytes(context, 0));
+    return leases->hold(as_, bytes).with(context.node_name());
+  }
+
+ private:
+  const HeldLeases::As as_;
+};
 
 Status add_lease_op(OpRegistry& ops, OpDef op) {
   op.not_differentiable = "a lease is no number";
@@ -284,7 +305,7 @@ Status register_leases(OpRegistry& ops) {
       ops,
       stateful_op("_HoldLease", "Has the updates of its step, on its task, made under a lease.",
                   "lease: string -> | held_as: string", infer::no_outputs,
-                  kernel_with(hold_lease, text("held_as")), Cost::cheap));
+                  kernel_class<HoldKernel>(), Cost::cheap));
 }
 
 }  // namespace millrace

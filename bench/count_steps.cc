@@ -11,8 +11,9 @@
 //   wire        the same over gRPC, servers and client in this process
 //   devices     eight values go from one device of a task to another
 //   device      the same on one device: what the devices share
-//   update      an update of a variable                  once        the same under a lease, made
-//   once lend        a dequeue in a session that counts once: acknowledges, and lends the next
+//   update      an update of a variable               once        the same under a lease, made once
+//   far_update, far_once                              the same by remote calls to this process
+//   lend        a dequeue that acknowledges the last one, and lends the next
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -235,12 +236,15 @@ struct Counted {
   std::unique_ptr<Session> session;
   std::optional<Callable> take, add;
 
-  Counted(std::chrono::milliseconds lease, int elements)
+  enum class From : uint8_t { here, afar };
+  Counted(std::chrono::milliseconds lease, int elements, From from)
       : runtime(Runtime::create({.once = OnceTerms{lease}})) {
     ServerOptions options{.cluster = {}, .job = "solo", .bind_host = "127.0.0.1"};
     must(options.cluster.add_job("solo", {"127.0.0.1:0"}));
     server = must(Server::start(std::move(options), runtime));
-    session = must(Session::create(*server));
+    const SessionTarget there = server->target();
+    session =
+        must(Session::create(from == From::here ? SessionTarget(*server) : there, {}, runtime));
     GraphBuilder builder(runtime->ops());
     const Scope root = builder.root();
     const Output queue = ops::fifo_queue_v2(
@@ -258,14 +262,14 @@ struct Counted {
   }
 };
 
-Step update(std::chrono::milliseconds lease) {
-  auto counted = std::make_shared<Counted>(lease, 1);
+Step update(std::chrono::milliseconds lease, Counted::From from = Counted::From::here) {
+  auto counted = std::make_shared<Counted>(lease, 1, from);
   must((*counted->take)().status());
   return [counted] { must((*counted->add)().status()); };
 }
 
 Step lend(int steps) {
-  auto counted = std::make_shared<Counted>(kUsualOnceLease, steps);
+  auto counted = std::make_shared<Counted>(kUsualOnceLease, steps, Counted::From::here);
   return [counted] { must((*counted->take)().status()); };
 }
 
@@ -280,6 +284,8 @@ Step named(std::string_view name, int steps) {
   if (name == "device") return devices("/device:CPU:0");
   if (name == "update") return update(std::chrono::milliseconds(0));
   if (name == "once") return update(kUsualOnceLease);
+  if (name == "far_update") return update(std::chrono::milliseconds(0), Counted::From::afar);
+  if (name == "far_once") return update(kUsualOnceLease, Counted::From::afar);
   if (name == "lend") return lend(steps);
   return nullptr;
 }
@@ -293,8 +299,8 @@ int main(int argc, char** argv) {
   const auto step = steps > 0 ? millrace::bench::named(argv[1], steps) : nullptr;
   if (!step) {
     std::fputs(
-        "usage: count_steps constant|callable|run|add|pointer|wire|devices|device|update|once|lend "
-        "STEPS\n",
+        "usage: count_steps constant|callable|run|add|pointer|wire|devices|device|update|once|lend|"
+        "far_update|far_once STEPS\n",
         stderr);
     return 2;
   }

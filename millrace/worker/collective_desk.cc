@@ -10,11 +10,13 @@ namespace millrace {
 namespace {
 
 // The names of what peers ask for, and what stands between the slashes:
-//   come    group, size, incarnation, the epoch it has lost or -, milliseconds to wait
+//   come    group, size, incarnation, the epoch it has lost or -, milliseconds to wait, machine
 //   source  group, epoch, 1 if the asker sends, instance; kEnd is none, but the end of the group
 //   lost    group, epoch, why
 //   piece   group, epoch, round, instance, signature, piece
-constexpr std::string_view kCome = "come", kSource = "source", kLost = "lost", kPiece = "piece";
+//   box     group, epoch: the asker is on the same machine, and takes pieces
+constexpr std::string_view kCome = "come", kSource = "source", kLost = "lost", kPiece = "piece",
+                           kBox = "box";
 constexpr std::string_view kEnd = "-";
 // How much of a cause is told to others.
 constexpr size_t kLongestWhy = 400;
@@ -48,7 +50,8 @@ class Words {
 Tensor encoded(const CollectiveGroup& group) {
   std::vector<std::string> words{group.epoch};
   for (const GroupMember& member : group.members)
-    words.push_back(str_cat(absl::Hex(member.incarnation), " ", member.device));
+    words.push_back(
+        str_cat(absl::Hex(member.incarnation), " ", member.machine, " ", member.device));
   return Tensor::vector<std::string>(std::span<const std::string>(words));
 }
 
@@ -64,12 +67,14 @@ Result<CollectiveDesk::Group> decoded(int64_t key, const Tensor& tensor) {
   if (group->epoch.empty()) return bad;
   for (const std::string& word : words.subspan(1)) {
     const size_t space = word.find(' ');
+    const size_t second = word.find(' ', space + 1);
     GroupMember member;
     const auto [stop, problem] = std::from_chars(
         word.data(), word.data() + std::min(space, word.size()), member.incarnation, 16);
-    if (space == std::string::npos || problem != std::errc() || stop != word.data() + space)
+    if (second == std::string::npos || problem != std::errc() || stop != word.data() + space)
       return bad;
-    member.device = word.substr(space + 1);
+    member.machine = word.substr(space + 1, second - space - 1);
+    member.device = word.substr(second + 1);
     group->members.push_back(std::move(member));
   }
   return CollectiveDesk::Group(std::move(group));
@@ -100,10 +105,13 @@ struct CollectiveDesk::Request {
 };
 
 CollectiveDesk::CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
-                               Departures* departures, const Host& host, InFlight& in_flight)
+                               Departures* departures, std::string machine, const Host& host,
+                               InFlight& in_flight)
     : task_(task),
       members_(std::move(members)),
+      prefix_(str_cat(task.to_string(), "/")),
       departures_(departures),
+      machine_(std::move(machine)),
       host_(host),
       in_flight_(in_flight),
       book_(task.to_string()) {}
@@ -114,9 +122,10 @@ std::string CollectiveDesk::description() const {
 
 std::shared_ptr<GroupSeat> CollectiveDesk::seat(int64_t group_key, std::string_view device) {
   MutexLock lock(mutex_);
-  std::shared_ptr<GroupSeat>& seat = seats_[{group_key, std::string(device)}];
-  if (seat == nullptr) seat = std::make_shared<GroupSeat>(group_key, std::string(device));
-  return seat;
+  auto& seats = seats_[group_key];
+  if (const auto known = seats.find(device); known != seats.end()) return known->second;
+  return seats.emplace(device, std::make_shared<GroupSeat>(group_key, std::string(device)))
+      .first->second;
 }
 
 void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
@@ -126,7 +135,7 @@ void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
     return done(failed_precondition("'", context.node_name(),
                                     "' can't run here: outside of steps "
                                     "there is nobody to meet"));
-  if (!device.name.starts_with(task_.to_string() + "/"))
+  if (!device.name.starts_with(prefix_))
     return done(unimplemented("'", context.node_name(), "' is on ", device.name,
                               ", which is another name for a device of ", task_.to_string(),
                               ": collectives work in sessions that use the servers' own cluster"));
@@ -140,17 +149,18 @@ void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
 }
 
 void CollectiveDesk::close(const Status& why) {
-  std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats;
+  std::vector<std::shared_ptr<GroupSeat>> seats;
   std::map<uint64_t, std::shared_ptr<Request>> requests;
   std::map<GroupSeat*, Watch> watches;
   {
     MutexLock lock(mutex_);
     if (closed_.ok()) closed_ = why;
-    seats = seats_;
+    for (const auto& [key, of_group] : seats_)
+      for (const auto& [device, seat] : of_group) seats.push_back(seat);
     requests.swap(requests_);
     watches.swap(watches_);
   }
-  for (const auto& [key, seat] : seats) seat->close(why);
+  for (const auto& seat : seats) seat->close(why);
   for (const auto& [ticket, request] : requests) request->answer(why);
   for (const auto& [seat, watch] : watches) watch.cancellation->cancel(why);
 }
@@ -211,7 +221,7 @@ void CollectiveDesk::come(const std::shared_ptr<GroupSeat>& seat, uint64_t incar
   const std::string lost = seat->lost_epoch();
   const std::string name =
       str_cat(kCome, "/", seat->group_key(), "/", size, "/", absl::Hex(incarnation), "/",
-              lost.empty() ? kEnd : std::string_view(lost), "/", timeout.count());
+              lost.empty() ? kEnd : std::string_view(lost), "/", timeout.count(), "/", machine_);
   auto come = [self = shared_from_this(), seat, name, cancellation,
                done = std::move(done)](Status reachable) mutable {
     if (!reachable.ok()) return done(std::move(reachable));
@@ -329,6 +339,12 @@ void CollectiveDesk::serve(const RendezvousKey::Parts& key, Cancellation* cancel
                            Done<Delivery> done) {
   Words words(key.tensor_name);
   const std::string_view kind = words.next();
+  if (kind == kBox) {
+    const int64_t group = words.number();
+    if (!words.is_good()) return done(invalid("'", key.tensor_name, "' is no box of a group"));
+    return serve_box(*seat(group, key.source_device), std::string(words.next()),
+                     key.destination_device, std::move(done));
+  }
   if (kind != kPiece)
     return lead(kind, words.rest(), key.destination_device, cancellation, std::move(done));
   const int64_t group = words.number();
@@ -341,6 +357,35 @@ void CollectiveDesk::serve(const RendezvousKey::Parts& key, Cancellation* cancel
   name.taker = key.destination_device;
   if (!words.is_good()) return done(invalid("'", key.tensor_name, "' is no piece of a collective"));
   seat(group, key.source_device)->take(name, cancellation, std::move(done));
+}
+
+void CollectiveDesk::serve_box(const GroupSeat& seat, const std::string& epoch,
+                               std::string_view asker, Done<Delivery> done) {
+  const Group group = seat.group();
+  const std::shared_ptr<NearBoxes> boxes = seat.near(epoch);
+  const int rank =
+      boxes != nullptr && group != nullptr && group->epoch == epoch ? group->rank_of(asker) : -1;
+  if (rank < 0) return done(unavailable(asker, " is in no group of that name here"));
+  auto address = boxes->make(static_cast<size_t>(rank), host_.random.next());
+  if (!address.ok()) return done(address.status());
+  done(Delivery{.tensor = Tensor::scalar(*std::move(address))});
+}
+
+void CollectiveDesk::ask_for_box(const std::shared_ptr<GroupSeat>& seat,
+                                 const CollectiveGroup& group, int rank) {
+  const GroupMember& from = group.members[static_cast<size_t>(rank)];
+  // Without it pieces go on as usual.
+  ask(from.device, from.incarnation, seat->device(),
+      str_cat(kBox, "/", group.key, "/", group.epoch), nullptr,
+      Done<Tensor>([seat, epoch = group.epoch, rank](Result<Tensor> answer) {
+        const std::shared_ptr<NearBoxes> boxes = seat->near(epoch);
+        if (boxes == nullptr) return;
+        // It may not have heard of the group yet.
+        if (!answer.ok()) return boxes->ask_again(static_cast<size_t>(rank));
+        if (answer->dtype() != DType::string || answer->num_elements() != 1) return;
+        auto taker = boxes->opened(answer->item<std::string>());
+        if (taker.ok()) seat->take_from(epoch, static_cast<size_t>(rank), *std::move(taker));
+      }));
 }
 
 void CollectiveDesk::lead(std::string_view kind, std::string_view rest, std::string_view asker,
@@ -356,7 +401,9 @@ void CollectiveDesk::lead(std::string_view kind, std::string_view rest, std::str
     coming.lost_epoch = words.next();
     if (coming.lost_epoch == kEnd) coming.lost_epoch.clear();
     const int64_t timeout = words.number();
-    if (!words.is_good() || coming.size < 1 || coming.member.incarnation == 0 || timeout < 0)
+    coming.member.machine = words.next();
+    if (!words.is_good() || coming.size < 1 || coming.member.incarnation == 0 || timeout < 0 ||
+        coming.member.machine.find(' ') != std::string::npos)
       return done(bad);
     return enter(key, std::chrono::milliseconds(timeout), cancellation, std::move(done),
                  [&](GroupBook& book, uint64_t ticket) {

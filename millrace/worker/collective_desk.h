@@ -34,9 +34,12 @@ class CollectiveDesk final : public Collectives,
   using Group = std::shared_ptr<const CollectiveGroup>;
 
   // What `host` and `in_flight` refer to, and `departures`, outlives what is under way.
-  // `departures`: who has ended; null: nobody keeps that.
+  // `departures`: who has ended; null: nobody keeps that. `machine`: the word that tasks have in
+  // common with which this one may share memory (base/shared_memory.h); empty: it does so with
+  // none.
   CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
-                 Departures* departures, const Host& host, InFlight& in_flight);
+                 Departures* departures, std::string machine, const Host& host,
+                 InFlight& in_flight);
 
   void begin(const CollectiveCall& call, KernelContext& context,
              Done<std::shared_ptr<Exchange>> done) override;
@@ -61,6 +64,8 @@ class CollectiveDesk final : public Collectives,
                    bool is_source, Cancellation* cancellation, Done<int> done);
   void take(const GroupMember& from, int64_t group_key, const PieceName& name,
             Cancellation* cancellation, Done<Tensor> done);
+  // Asks a member of the seat's group, which is near, for the box in which it lays pieces for it.
+  void ask_for_box(const std::shared_ptr<GroupSeat>& seat, const CollectiveGroup& group, int rank);
   // The group is of no use any more; the leader tells the other members.
   void lose(GroupSeat& seat, const CollectiveGroup& group, const Status& why);
 
@@ -79,6 +84,8 @@ class CollectiveDesk final : public Collectives,
   // Waits for the end of the group, and gives it up then.
   void watch(const std::shared_ptr<GroupSeat>& seat, const Group& group);
 
+  void serve_box(const GroupSeat& seat, const std::string& epoch, std::string_view asker,
+                 Done<Delivery> done);
   // As the leader: enters a request into the book.
   void lead(std::string_view kind, std::string_view rest, std::string_view asker,
             Cancellation* cancellation, Done<Delivery> done);
@@ -92,14 +99,16 @@ class CollectiveDesk final : public Collectives,
 
   const TaskName task_;
   const std::shared_ptr<MemberWorkers> members_;
+  const std::string prefix_;  // of its devices' names
   Departures* const departures_;
+  const std::string machine_;
   const Host host_;
   InFlight& in_flight_;
 
   Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
-  std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats_ MR_GUARDED_BY(
-      mutex_);
+  std::map<int64_t, std::map<std::string, std::shared_ptr<GroupSeat>, std::less<>>>
+      seats_ MR_GUARDED_BY(mutex_);  // by group and device
   GroupBook book_ MR_GUARDED_BY(mutex_);
   uint64_t last_ticket_ MR_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, std::shared_ptr<Request>> requests_ MR_GUARDED_BY(mutex_);

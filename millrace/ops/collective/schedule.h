@@ -48,6 +48,9 @@ Lane ring_gather(int rank, int size, int first = 0);
 // Both, one after the other.
 Lane ring_all_reduce(int rank, int size, int first = 0);
 
+// Everybody has chunk `rank` and gets all, straight from each: in one exchange.
+Lane flat_gather(int rank, int size);
+
 // `source` has the chunk, and everybody gets it: down a binomial tree.
 Lane tree_broadcast(int rank, int size, int source, int chunk = 0);
 

@@ -10,24 +10,51 @@
 #pragma once
 
 #include <chrono>
+#include <thread>
 
 #include "absl/functional/function_ref.h"
 
-namespace millrace::transport {
+namespace millrace {
+
+// Between two looks at memory that another processor is about to write: the two share less then.
+inline void pause_a_moment() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
 
 class Lookout {
  public:
   using Now = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::microseconds kUsualLook{60};
+
+  // Begins by sleeping.
+  Lookout() = default;
+  // Begins by looking, for so long at most.
+  static Lookout confident(std::chrono::microseconds longest = kUsualLook) {
+    Lookout made;
+    made.longest_ = longest;
+    made.confidence_ = kMostConfidence;
+    return made;
+  }
 
   // True as soon as `look` finds something. False if it is time to sleep: has_slept() then wants to
   // know how that went.
   bool finds(absl::FunctionRef<bool()> look);
+  // Whether finds() would look at all.
+  bool would_look() const { return confidence_ >= kEnough; }
   void begins_to_sleep(Now now = std::chrono::steady_clock::now()) { since_ = now; }
   void has_slept(Now now = std::chrono::steady_clock::now());
 
  private:
+  static constexpr int kMostConfidence = 8;
+  static constexpr int kEnough = 4;
+
+  std::chrono::microseconds longest_ = kUsualLook;
   int confidence_ = 0;
   Now since_;
 };
 
-}  // namespace millrace::transport
+}  // namespace millrace

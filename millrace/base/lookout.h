@@ -1,4 +1,4 @@
-// Lookout: whether a thread that waits for the network looks again and again for a moment before it
+// Lookout: whether a thread that waits for another process looks again and again for a moment before it
 // sleeps.
 //
 // Waking a processor that has nothing else to do takes longer than most of what we wait for: on a
@@ -28,7 +28,7 @@ inline void pause_a_moment() {
 class Lookout {
  public:
   using Now = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::microseconds kUsualLook{60};
+  static constexpr std::chrono::microseconds kUsualLook{150};
 
   // Begins by sleeping.
   Lookout() = default;

@@ -3,8 +3,8 @@
 // the leader it keeps the book of all groups.
 //
 // Everything goes from task to task as RecvTensor does, because that is the quickest way of every
-// transport: a peer asks for a tensor of the step kStep by a name that says what it wants. The
-// names are written and read in the source only, which lists them.
+// transport: a peer asks for a tensor of the step kStep by a name that says what it wants
+// (collective_words.h).
 //
 // One per worker, and with the resources of all its devices. Any thread.
 #pragma once
@@ -21,6 +21,7 @@
 #include "millrace/cluster/member_workers.h"
 #include "millrace/ops/collective/collectives.h"
 #include "millrace/worker/group_book.h"
+#include "millrace/worker/group_lead.h"
 #include "millrace/worker/group_seat.h"
 #include "millrace/worker/peer_fetcher.h"
 
@@ -70,7 +71,6 @@ class CollectiveDesk final : public Collectives,
   void lose(GroupSeat& seat, const CollectiveGroup& group, const Status& why);
 
  private:
-  struct Request;
   struct Watch {
     std::string epoch;  // of the group whose end is waited for
     std::shared_ptr<Cancellation> cancellation;
@@ -86,16 +86,6 @@ class CollectiveDesk final : public Collectives,
 
   void serve_box(const GroupSeat& seat, const std::string& epoch, std::string_view asker,
                  Done<Delivery> done);
-  // As the leader: enters a request into the book.
-  void lead(std::string_view kind, std::string_view rest, std::string_view asker,
-            Cancellation* cancellation, Done<Delivery> done);
-  template <class Enter>
-  void enter(int64_t key, std::chrono::milliseconds timeout, Cancellation* cancellation,
-             Done<Delivery> done, Enter enter);
-  void leave(uint64_t ticket, const Status& why);
-  template <class Answers>
-  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> settle(Answers answers)
-      MR_REQUIRES(mutex_);
 
   const TaskName task_;
   const std::shared_ptr<MemberWorkers> members_;
@@ -104,14 +94,12 @@ class CollectiveDesk final : public Collectives,
   const std::string machine_;
   const Host host_;
   InFlight& in_flight_;
+  const std::shared_ptr<GroupLead> lead_;
 
   Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
   std::map<int64_t, std::map<std::string, std::shared_ptr<GroupSeat>, std::less<>>>
       seats_ MR_GUARDED_BY(mutex_);  // by group and device
-  GroupBook book_ MR_GUARDED_BY(mutex_);
-  uint64_t last_ticket_ MR_GUARDED_BY(mutex_) = 0;
-  std::map<uint64_t, std::shared_ptr<Request>> requests_ MR_GUARDED_BY(mutex_);
   std::map<GroupSeat*, Watch> watches_ MR_GUARDED_BY(mutex_);
 };
 

@@ -248,7 +248,8 @@ TEST_CASE("a step that fails between its collectives lets the others go") {
 TEST_CASE("a lost member is named to all others, and the group forms anew when it is back") {
   Replicas replicas(4);
   replicas.have(reduce(4));
-  replicas.check_sum(10);
+  // The later ones in shared memory.
+  for (int i = 0; i < 4; ++i) replicas.check_sum(10);
   std::vector<std::unique_ptr<TestCluster::Running>> waiting;
   for (int task : {0, 1, 3}) waiting.push_back(replicas.start(task, counting(10, 1)));
   replicas.cluster.restart(2);

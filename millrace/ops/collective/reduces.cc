@@ -18,7 +18,8 @@ constexpr size_t kWholeBytesOfTwo = 256 << 10;
 // other one.
 constexpr size_t kNearChunk = 128 << 10;
 constexpr size_t kNearAbreast = 2;
-// Up to here each of a few members near each other gets everything from everybody, at once.
+// A few members near each other give everybody what is his, so that each waits for the others
+// once or twice; up to so many bytes everything is everybody's.
 constexpr size_t kFlatBytes = 8 << 10;
 constexpr int kFlatSize = 16;
 
@@ -73,7 +74,7 @@ class ReduceKernel final : public CollectiveKernel {
       score.lanes.push_back(flat_gather(seat.rank, seat.size));
       return score;
     }
-    const bool goes_whole = sends_whole(input.num_bytes(), seat.size);
+    const bool goes_whole = sends_whole(input.num_bytes(), seat);
     const int64_t lanes = goes_whole ? 1 : lanes_of(input.num_bytes(), seat);
     const int64_t chunks = goes_whole ? 1 : lanes * seat.size;
     MR_ASSIGN(score.chunks, cut(input, chunks));
@@ -85,8 +86,10 @@ class ReduceKernel final : public CollectiveKernel {
       MR_ASSIGN(score.whole, Tensor::allocate(input.dtype(), {input.num_elements()}));
     }
     for (int lane = 0; lane < lanes; ++lane) {
-      score.lanes.push_back(goes_whole ? halving_reduce(seat.rank, seat.size)
-                                       : ring_all_reduce(seat.rank, seat.size, lane * seat.size));
+      const int first = lane * seat.size;
+      score.lanes.push_back(goes_whole      ? halving_reduce(seat.rank, seat.size)
+                            : is_flat(seat) ? flat_all_reduce(seat.rank, seat.size, first)
+                                            : ring_all_reduce(seat.rank, seat.size, first));
     }
     return score;
   }
@@ -112,14 +115,18 @@ class ReduceKernel final : public CollectiveKernel {
     if (!seat.is_near) return lanes_for(each);
     return std::max<int64_t>(1, static_cast<int64_t>((each + kNearChunk - 1) / kNearChunk));
   }
-  bool goes_flat(size_t bytes, const Seat& seat) const {
-    return seat.is_near && hint_ != "ring" && hint_ != "tree" && seat.size > 2 &&
-           seat.size <= kFlatSize && bytes <= kFlatBytes;
+  // Whether members give to each other without detours.
+  bool is_flat(const Seat& seat) const {
+    return seat.is_near && seat.size <= kFlatSize && hint_ != "ring" && hint_ != "tree";
   }
-  bool sends_whole(size_t bytes, int size) const {
-    if (size == 1 || hint_ == "tree") return true;
+  bool goes_flat(size_t bytes, const Seat& seat) const {
+    return is_flat(seat) && seat.size > 2 && bytes <= kFlatBytes;
+  }
+  bool sends_whole(size_t bytes, const Seat& seat) const {
+    if (seat.size == 1 || hint_ == "tree") return true;
     if (hint_ == "ring") return false;
-    return bytes <= (size == 2 ? kWholeBytesOfTwo : kWholeBytes);
+    if (seat.size == 2) return bytes <= kWholeBytesOfTwo;
+    return bytes <= kWholeBytes && !is_flat(seat);
   }
 
   const Reduction reduction_;

@@ -1,5 +1,7 @@
 #include "millrace/ops/data/file_records.h"
 
+#include <algorithm>
+#include <atomic>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -19,10 +21,12 @@ constexpr int kPiecesInTurn = 16;
 // take them. Shared by the walk and by the reading that is under way, which may end after it.
 class Reading final : public std::enable_shared_from_this<Reading> {
  public:
+  // The records lie one behind the other: who takes one makes a text of it. Memory that one thread
+  // takes and another gives back again and again costs both more than the copy does.
   struct Piece {
-    std::deque<std::string> records;
-    size_t bytes = 0;
-    Status status;  // behind the records
+    std::string bytes;
+    std::vector<size_t> ends;  // of each record in them
+    Status status;             // behind the records
     bool is_over = false;
   };
 
@@ -36,15 +40,17 @@ class Reading final : public std::enable_shared_from_this<Reading> {
     ready_.clear();
   }
 
-  // None if it is on its way: then the waker is told. It may be empty at the end.
-  std::optional<Piece> take(Pull& pull) {
+  // None if it is on its way: then the waker is told. It may be empty at the end. `spent` is memory
+  // of the piece before.
+  std::optional<Piece> take(Pull& pull, std::string spent) {
     for (;;) {
       {
         MutexLock lock(mutex_);
+        keep(&spent);
         if (!ready_.empty()) {
           Piece piece = std::move(ready_.front());
           ready_.pop_front();
-          bytes_ahead_ -= piece.bytes;
+          bytes_ahead_ -= piece.bytes.size();
           if (ready_.size() <= kMostPieces / 2) start();
           return piece;
         }
@@ -67,6 +73,10 @@ class Reading final : public std::enable_shared_from_this<Reading> {
   void post() {
     machine_.blocking->post([self = shared_from_this()] { self->read(); });
   }
+  void keep(std::string* spent) MR_REQUIRES(mutex_) {
+    const size_t room = spent->capacity();
+    if (room > spare_.capacity() && room <= 2 * kMostBytes) std::swap(spare_, *spent);
+  }
   bool wants_more() const MR_REQUIRES(mutex_) {
     return !is_over_ && !is_closed_ && ready_.size() < kMostPieces &&
            bytes_ahead_ < kMostBytesAhead;
@@ -86,7 +96,7 @@ class Reading final : public std::enable_shared_from_this<Reading> {
     {
       MutexLock lock(mutex_);
       is_over_ = piece.is_over;
-      bytes_ahead_ += piece.bytes;
+      bytes_ahead_ += piece.bytes.size();
       ready_.push_back(std::move(piece));
       is_enough = !wants_more();
       if (is_enough) is_reading_ = false;
@@ -96,15 +106,28 @@ class Reading final : public std::enable_shared_from_this<Reading> {
     return !is_enough;
   }
 
-  bool is_closed() const {
+  void put(Piece* piece) {
+    // One that fills a piece alone is not copied, and its memory not kept.
+    if (piece->ends.empty() && record_.size() >= kMostBytes) {
+      piece->bytes = std::exchange(record_, {});
+    } else {
+      piece->bytes += record_;
+      if (record_.capacity() > kMostBytes) record_ = {};
+    }
+    piece->ends.push_back(piece->bytes.size());
+  }
+
+  Piece empty_piece() {
+    Piece piece;
     MutexLock lock(mutex_);
-    return is_closed_;
+    std::swap(piece.bytes, spare_);
+    piece.bytes.clear();
+    return piece;
   }
 
   Piece next_piece() {
-    Piece piece;
-    std::string value;
-    while (piece.records.size() < kMostRecords && piece.bytes < kMostBytes && !is_closed()) {
+    Piece piece = empty_piece();
+    while (piece.ends.size() < kMostRecords && piece.bytes.size() < kMostBytes && !is_closed_) {
       if (current_ == nullptr) {
         if (next_name_ == names_.size()) {
           piece.is_over = true;
@@ -117,7 +140,7 @@ class Reading final : public std::enable_shared_from_this<Reading> {
         }
         current_ = *std::move(opened);
       }
-      Result<Found> found = current_->next(nullptr, &value);
+      Result<Found> found = current_->next(nullptr, &record_);
       if (!found.ok()) {
         if (!current_->is_sound()) current_.reset();
         piece.status = std::move(found).status();
@@ -125,9 +148,7 @@ class Reading final : public std::enable_shared_from_this<Reading> {
       }
       if (*found != Found::record) current_.reset();
       if (*found == Found::end) continue;
-      piece.bytes += value.size();
-      piece.records.push_back(std::move(value));
-      value.clear();
+      put(&piece);
     }
     return piece;
   }
@@ -139,12 +160,14 @@ class Reading final : public std::enable_shared_from_this<Reading> {
   // Touched by whoever reads.
   size_t next_name_ = 0;
   std::unique_ptr<WorkReader> current_;
+  std::string record_;
 
-  mutable Mutex mutex_;
+  std::atomic<bool> is_closed_ = false;
+  Mutex mutex_;
   bool is_reading_ MR_GUARDED_BY(mutex_) = false;
   bool is_over_ MR_GUARDED_BY(mutex_) = false;  // the last piece was read
-  bool is_closed_ MR_GUARDED_BY(mutex_) = false;
   std::deque<Piece> ready_ MR_GUARDED_BY(mutex_);
+  std::string spare_ MR_GUARDED_BY(mutex_);       // memory for the next one
   size_t bytes_ahead_ MR_GUARDED_BY(mutex_) = 0;  // in them
   std::shared_ptr<Waker> waiting_ MR_GUARDED_BY(mutex_);
 };
@@ -154,22 +177,30 @@ class Records final : public DatasetIterator {
   explicit Records(std::shared_ptr<Reading> reading) : reading_(std::move(reading)) {}
   ~Records() override { reading_->close(); }
   Result<Next> next(Pull& pull, Element* element) override {
-    while (piece_.records.empty()) {
+    while (next_ == piece_.ends.size()) {
       if (!piece_.status.ok()) return std::exchange(piece_.status, {});
       if (piece_.is_over) return Next::end;
-      std::optional<Reading::Piece> following = reading_->take(pull);
+      std::optional<Reading::Piece> following = reading_->take(pull, std::move(piece_.bytes));
       if (!following) return Next::pending;
       piece_ = *std::move(following);
+      next_ = 0;
     }
     element->clear();
-    element->push_back(Tensor::scalar(std::move(piece_.records.front())));
-    piece_.records.pop_front();
+    element->push_back(Tensor::scalar(take_record()));
     return Next::element;
   }
 
  private:
+  std::string take_record() {
+    const size_t begin = next_ == 0 ? 0 : piece_.ends[next_ - 1];
+    const size_t end = piece_.ends[next_++];
+    if (end >= kMostBytes && piece_.ends.size() == 1) return std::move(piece_.bytes);
+    return piece_.bytes.substr(begin, end - begin);
+  }
+
   const std::shared_ptr<Reading> reading_;
-  Reading::Piece piece_;  // what is left of it
+  Reading::Piece piece_;
+  size_t next_ = 0;  // of its records
 };
 
 }  // namespace

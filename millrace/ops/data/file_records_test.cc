@@ -9,6 +9,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/base/testing/held_tasks.h"
 #include "millrace/base/thread_pool.h"
+#include "millrace/io/records.h"
 #include "millrace/io/testing/memory_files.h"
 
 namespace millrace::data {
@@ -107,6 +108,29 @@ TEST_CASE("while a large record waits no other is read") {
     walk.blocking.run();
   }
   CHECK(walk.next() == "end");
+}
+
+TEST_CASE("empty, small and large records come as they are, whatever lies beside them") {
+  std::string file, all;
+  for (const size_t size : {0, 1, 300'000, 0, 5, 2'000'000, 2'000'000, 7}) {
+    const std::string record(size, static_cast<char>('a' + size % 26));
+    file += io::framed_record(record);
+    all += record + "|";
+  }
+  millrace::testing::MemoryFiles files;
+  files.contents()["file"] = file;
+  IterationHost::Machine machine;
+  machine.files = &files;
+  const IteratorPtr iterator =
+      records_of_files(IterationHost(machine), {"file", "file"}, records_of_work(io::Packing::none))
+          .value();
+  const std::shared_ptr<Waker> waker = std::make_shared<SilentWaker>();
+  Pull pull(waker);
+  Element element;
+  std::string told;
+  while (iterator->next(pull, &element).value() == Next::element)
+    told += element[0].item<std::string>() + "|";
+  CHECK(told == all + all);
 }
 
 TEST_CASE("records come in order, and what fails stands behind those before it") {

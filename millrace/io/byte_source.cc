@@ -17,15 +17,29 @@ class InPieces : public ByteSource {
   Result<size_t> read(std::span<char> into) final {
     size_t filled = 0;
     while (filled < into.size()) {
+      const std::span<char> rest = into.subspan(filled);
+      if (at_ == end_ && rest.size() >= kPieceBytes) {
+        // What is that large needs no piece in between.
+        const size_t some = fill_unless_failed(rest);
+        if (some == 0) break;
+        filled += some;
+        continue;
+      }
       if (at_ == end_ && !refill()) break;
-      const size_t some = std::min(into.size() - filled, end_ - at_);
-      std::memcpy(into.data() + filled, piece_.get() + at_, some);
+      const size_t some = std::min(rest.size(), end_ - at_);
+      std::memcpy(rest.data(), piece_.get() + at_, some);
       at_ += some;
       filled += some;
     }
     if (filled < into.size() && !failed_.ok()) return failed_;
     return filled;
   }
+
+  Result<std::string_view> look() final {
+    if (at_ == end_ && !refill() && !failed_.ok()) return failed_;
+    return std::string_view(piece_.get() + at_, end_ - at_);
+  }
+  void take(size_t count) final { at_ += count; }
 
  protected:
   // What came, and the error that came behind it.
@@ -37,14 +51,19 @@ class InPieces : public ByteSource {
   virtual Filled fill(std::span<char> piece) = 0;
 
  private:
+  // How many came; none at the end, and once it has failed.
+  size_t fill_unless_failed(std::span<char> into) {
+    if (!failed_.ok()) return 0;
+    Filled filled = fill(into);
+    failed_ = std::move(filled.then);
+    return filled.count;
+  }
+
   // False if nothing comes any more.
   bool refill() {
-    if (!failed_.ok()) return false;
     if (piece_ == nullptr) piece_ = std::make_unique_for_overwrite<char[]>(kPieceBytes);
-    Filled filled = fill({piece_.get(), kPieceBytes});
     at_ = 0;
-    end_ = filled.count;
-    failed_ = std::move(filled.then);
+    end_ = fill_unless_failed({piece_.get(), kPieceBytes});
     return end_ > 0;
   }
 

@@ -19,6 +19,12 @@ class ByteSource {
   // Fills `into`; the number of bytes, fewer than asked for only at the end.
   // Errors: DATA_LOSS for what does not unpack, or ends too early; what the disk says.
   virtual Result<size_t> read(std::span<char> into) = 0;
+
+  // The bytes that come next, as many as are there without reading on; at least one, and none only
+  // at the end. They stay, and come again, until they are taken. Errors: those of read().
+  virtual Result<std::string_view> look() = 0;
+  // Reads past so many of what look() showed.
+  virtual void take(size_t count) = 0;
 };
 
 enum class Packing : uint8_t { none, zlib, gzip };

@@ -23,16 +23,11 @@ class LineReader {
   // Errors: INVALID_ARGUMENT for one of more than 64 MiB; what the disk says.
   Result<bool> next(std::string* line);
   // Where among the unpacked bytes the next line begins.
-  uint64_t offset() const { return offset_ + at_; }
+  uint64_t offset() const { return offset_; }
 
  private:
-  // Reads more, once all of `bytes_` was taken. False at the end of the file.
-  Result<bool> refill();
-
   const std::unique_ptr<ByteSource> source_;
-  std::string bytes_;    // read, not all taken
-  size_t at_ = 0;        // what of it was taken
-  uint64_t offset_ = 0;  // where among all bytes `bytes_` begins
+  uint64_t offset_ = 0;
 };
 
 }  // namespace millrace::io

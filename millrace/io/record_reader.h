@@ -27,6 +27,10 @@ class RecordReader {
 
  private:
   Result<bool> read_next(std::string* record);
+  // One that lies across pieces of the source.
+  Result<bool> gather(std::string* record);
+  Result<uint64_t> size_in(std::string_view head) const;
+  Status check(std::string_view record, std::string_view tail) const;
   // What a source that failed, or ended, inside the record says.
   Status truncated(std::string_view why) const;
 

@@ -81,6 +81,21 @@ TEST_CASE("a record longer than a piece is whole") {
   }
 }
 
+TEST_CASE("records that lie across pieces are whole, and so are those around them") {
+  std::string file, all;
+  for (int i = 0; file.size() < 1'000'000; ++i) {
+    const std::string record(static_cast<size_t>(i * 37 % 1'999), static_cast<char>('a' + i % 26));
+    file += framed_record(record);
+    all += record + "|";
+  }
+  CHECK(told(reader_of(file)) == all + "end");
+  CHECK(told(reader_of(packed(file, Packing::gzip), Packing::gzip)) == all + "end");
+  RecordReader reader = reader_of(file);
+  for (std::string record; reader.next(&record).value();) {
+  }
+  CHECK(reader.offset() == file.size());
+}
+
 TEST_CASE("a GZIP file of several parts is all of them; behind a ZLIB stream nothing is read") {
   const std::string gzip = packed(two(), Packing::gzip), zlib = packed(two(), Packing::zlib);
   CHECK(told(reader_of(gzip + gzip, Packing::gzip)) == "one|second|one|second|end");

@@ -34,17 +34,18 @@ def restored(scale, where):
 def figures(tf, cluster, scale):
     floats = size(scale) // VARIABLES // 4
     model = [tf.Variable(tf.ones([floats]) * i, name=f"v{i}") for i in range(VARIABLES)]
-    saver = tf.train.Saver(model, max_to_keep=1)
+    # One for each place: a Saver that saves to another path removes what it has saved before.
+    savers = [tf.train.Saver(model, max_to_keep=1) for _ in places()]
     session = tf.Session()
     session.run(tf.global_variables_initializer())
-    for where, folder in places():
+    for saver, (where, folder) in zip(savers, places(), strict=True):
         path = os.path.join(folder, cluster.cell, "model")
         os.mkdir(os.path.dirname(path))
 
-        def save(path=path):
+        def save(saver=saver, path=path):
             saver.save(session, path, write_meta_graph=False)
 
-        def restore(path=path):
+        def restore(saver=saver, path=path):
             saver.restore(session, path)
 
         save()

@@ -46,51 +46,40 @@ class CsvRecords final : public WorkReader {
     record->clear();
     CsvScan scan(format_);
     for (bool has_begun = false;;) {
-      if (at_ == bytes_.size()) {
-        MR_ASSIGN(const bool has_more, refill());
-        if (!has_more && scan.is_open())
-          return invalid("Reached end of file without closing quoted field in record");
-        if (!has_more) return has_begun;
+      MR_ASSIGN(const std::string_view there, source_->look());
+      if (there.empty()) {
+        if (!scan.is_open()) return has_begun;
+        return invalid("Reached end of file without closing quoted field in record");
       }
       // The other half of the end of the line before.
-      if (std::exchange(is_behind_return_, false) && bytes_[at_] == '\n') {
-        ++at_;
+      if (std::exchange(is_behind_return_, false) && there.front() == '\n') {
+        source_->take(1);
         continue;
       }
       has_begun = true;
-      MR_ASSIGN(const bool is_whole, take_some(scan, record));
+      MR_ASSIGN(const bool is_whole, take_some(there, scan, record));
       if (is_whole) return true;
     }
   }
 
   // Of what is there; whether it has the record's end.
-  Result<bool> take_some(CsvScan& scan, std::string* record) {
-    const size_t from = at_;
+  Result<bool> take_some(std::string_view there, CsvScan& scan, std::string* record) {
+    size_t taken = 0;
     bool is_whole = false;
-    while (at_ < bytes_.size() && !is_whole)
-      is_whole = scan.take(bytes_[at_++]) == CsvScan::At::record_end;
-    const size_t end = is_whole ? at_ - 1 : at_;
-    if (record->size() + (end - from) > kLongestRecord)
+    while (taken < there.size() && !is_whole)
+      is_whole = scan.take(there[taken++]) == CsvScan::At::record_end;
+    const size_t end = is_whole ? taken - 1 : taken;
+    if (record->size() + end > kLongestRecord)
       return invalid("a CSV record is longer than ", kLongestRecord,
                      " bytes: are quotes around a field not closed?");
-    record->append(bytes_, from, end - from);
-    is_behind_return_ = is_whole && bytes_[end] == '\r';
+    record->append(there.substr(0, end));
+    is_behind_return_ = is_whole && there[end] == '\r';
+    source_->take(taken);
     return is_whole;
-  }
-
-  Result<bool> refill() {
-    constexpr size_t kPiece = 256 << 10;
-    at_ = 0;
-    bytes_.resize(kPiece);
-    MR_ASSIGN(const size_t some, source_->read(bytes_));
-    bytes_.resize(some);
-    return some > 0;
   }
 
   const CsvFormat format_;
   const std::unique_ptr<io::ByteSource> source_;
-  std::string bytes_;  // read, not all taken
-  size_t at_ = 0;      // what of it was taken
   bool is_behind_return_ = false;
   Status header_;  // what is wrong with it, as long as nobody was told
   bool is_sound_ = false;

@@ -26,7 +26,8 @@ class WorkLines final : public WorkReader {
   Result<Found> next(std::string* key, std::string* value) override {
     MR_ASSIGN(const bool is_there, lines_.next(value));
     if (!is_there) return Found::end;
-    *key = str_cat(work_, ":", ++number_);
+    ++number_;
+    if (key != nullptr) *key = str_cat(work_, ":", number_);
     return Found::record;
   }
 
@@ -42,7 +43,7 @@ class WorkRecords final : public WorkReader {
       : work_(std::move(work)), records_(std::move(bytes)) {}
 
   Result<Found> next(std::string* key, std::string* value) override {
-    *key = str_cat(work_, ":", records_.offset());
+    if (key != nullptr) *key = str_cat(work_, ":", records_.offset());
     MR_ASSIGN(const bool is_there, records_.next(value).with(work_));
     return is_there ? Found::record : Found::end;
   }
@@ -60,7 +61,7 @@ class WholeFile final : public WorkReader {
   Result<Found> next(std::string* key, std::string* value) override {
     MR_ASSIGN(auto file, files_.open(work_));
     const auto bytes = io::bytes_of(std::move(file), io::Packing::none);
-    *key = work_;
+    if (key != nullptr) *key = work_;
     value->clear();
     MR_TRY(io::read_exactly(*bytes, ~uint64_t{0}, value).status());
     return Found::last_record;
@@ -75,7 +76,7 @@ class WorkItself final : public WorkReader {
  public:
   explicit WorkItself(std::string work) : work_(std::move(work)) {}
   Result<Found> next(std::string* key, std::string* value) override {
-    *key = work_;
+    if (key != nullptr) *key = work_;
     *value = work_;
     return Found::last_record;
   }
@@ -101,7 +102,8 @@ class FixedRecords final : public WorkReader {
     MR_ASSIGN(const bool is_there, advance());
     if (!is_there) return Found::end;
     value->assign(held_, 0, static_cast<size_t>(lengths_.record));
-    *key = str_cat(work_, ":", number_++);
+    if (key != nullptr) *key = str_cat(work_, ":", number_);
+    ++number_;
     return Found::record;
   }
 

@@ -22,7 +22,7 @@ enum class Found : uint8_t {
 class WorkReader {
  public:
   virtual ~WorkReader() = default;
-  // Errors: DATA_LOSS and what the disk says; the work goes on where it was.
+  // `key` may be null. Errors: DATA_LOSS and what the disk says; the work goes on where it was.
   virtual Result<Found> next(std::string* key, std::string* value) = 0;
   // Whether what comes behind the error of the last next() is to be trusted.
   virtual bool is_sound() const { return false; }

@@ -116,6 +116,18 @@ def test_all_files_of_a_checkpoint_are_removed(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["m-1.txt", "m-10.index"]
 
 
+def test_of_a_removed_checkpoint_only_what_cant_be_removed_stays(tmp_path):
+    for shard in range(6):
+        write(tmp_path / f"m.data-0000{shard}-of-00006")
+    stuck = tmp_path / "m.data-00002-of-00006"
+    stuck.unlink()
+    stuck.mkdir()  # a folder is not removed as a file
+    write(tmp_path / "m.index")
+    with pytest.raises(OSError, match="00002-of-00006"):
+        tf.train.remove_checkpoint(str(tmp_path / "m"))
+    assert os.listdir(tmp_path) == [stuck.name]
+
+
 def test_the_state_never_replaces_the_checkpoint(tmp_path):
     path = str(tmp_path / "checkpoint")
     with pytest.raises(RuntimeError, match="conflicts with path used for checkpoint state"):

@@ -10,6 +10,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/object_words.h"
+#include "millrace/launch/kubernetes/role_sizes.h"
 #include "millrace/launch/kubernetes/scale_plan.h"
 #include "millrace/launch/kubernetes/seen_role.h"
 
@@ -38,6 +39,12 @@ bool goes(const Json& object) {
   return !object_text(object, {"metadata", "deletionTimestamp"}).empty();
 }
 
+// Only a job that runs is.
+bool was_scaled(const Json& job) {
+  const auto sizes = parse_sizes(annotation_of(job, kSizesAnnotation));
+  return sizes && sizes->size() > 1;
+}
+
 // One role, without its pods.
 void add_job(const Json& job, Gang& gang) {
   const std::string written = annotation_of(job, kAdmissionAnnotation);
@@ -56,7 +63,7 @@ void add_job(const Json& job, Gang& gang) {
   gang.lacking.push_back(wish);
   gang.wishes.push_back(std::move(wish));
   gang.has_begun = gang.has_begun || object_number(job, {"status", "succeeded"}) > 0 ||
-                   object_number(job, {"status", "failed"}) > 0;
+                   object_number(job, {"status", "failed"}) > 0 || was_scaled(job);
 }
 
 void add_pod(const Json& pod, size_t role, Gang& gang) {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/launch/kubernetes/role_sizes.h"
 #include "millrace/launch/kubernetes/testing/cluster_objects.h"
 
 namespace millrace {
@@ -67,6 +68,12 @@ TEST_CASE("a job of which a task has ended, or has come again, is not being asse
   Json done = pod("map", 1, ended(0, "09"));
   done["status"]["phase"] = "Succeeded";
   CHECK(!with(done).is_assembling());
+}
+
+TEST_CASE("a job that was scaled has run, and is not being assembled when others come") {
+  Json scaled = gang_job("map", 4, true);
+  scaled["metadata"]["annotations"][kSizesAnnotation] = "2 4@1769860805";
+  CHECK(!gangs_in({scaled, pod("map", 0, running())}).at(0).is_assembling());
 }
 
 TEST_CASE("pods that go hold nothing for their job any more") {

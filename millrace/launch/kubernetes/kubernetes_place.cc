@@ -155,7 +155,9 @@ Status KubernetesPlace::create(const Objects& manifests, bool is_gang) {
   const std::string name = object_text(*head, {"metadata", "labels", kInstanceLabel});
   const Status let_in = let_jobs_in(object_text(*head, {"metadata", "namespace"}));
   if (let_in.ok() && waits_.contains(name)) wants_looks_ = waits_[name];
-  return let_in;
+  // It is there, and whoever looks next may have more luck.
+  if (may_pass(let_in)) wants_looks_ = let_in.message();
+  return may_pass(let_in) ? Status() : let_in;
 }
 
 Result<JobSight> KubernetesPlace::look(const std::string& name) {

@@ -1,4 +1,5 @@
-"""Sums of float32 over 2 and 4 processes of this machine, 4 B to 64 MiB: all-reduce, each a step of its own.
+"""Sums of float32 over 2 and 4 processes of this machine, 4 B to 64 MiB: all-reduce, each a step of its own, and small ones
+also many in a step, one after the other.
 
 The peer is OpenMPI, which goes through shared memory, if its mpicc and mpirun are there (Debian's libopenmpi-dev and
 openmpi-bin); otherwise the figures stand alone, and a line says so.
@@ -18,12 +19,17 @@ from figures import report, rounds
 ROUNDS = 5
 PATIENCE = 100  # seconds
 SIZES = {"4 B": 1, "4 KiB": 1 << 10, "64 KiB": 16 << 10, "1 MiB": 1 << 18, "64 MiB": 16 << 20}
+TOGETHER = 32  # sums in a step,
+SMALL = 16 << 10  # of so many floats at most
+# At most so many times OpenMPI's time.
+ONE_STEP = 0.67
+IN_A_STEP = 1.0
 HERE = pathlib.Path(__file__).resolve().parent
 
 
 def times_of(count):
-    """How many sums make a sample: a tenth of a second of them, or two."""
-    return max(2, min(200, (1 << 21) // count))
+    """How many sums make a sample: some hundredths of a second of them, or two."""
+    return max(2, min(200, (1 << 24) // count))
 
 
 def free_ports(count):
@@ -51,9 +57,9 @@ class Group:
     def read(self):
         return [member.stdout.readline().strip() for member in self._members]
 
-    def measure(self, count):
+    def measure(self, count, together=1):
         for member in self._members:
-            print(count, times_of(count), file=member.stdin, flush=True)
+            print(count, together, times_of(count), file=member.stdin, flush=True)
         answers = self.read()
         if not all(answers):
             sys.exit("a member of the group has ended; it has said why above")
@@ -107,15 +113,29 @@ def main():
                 group = ours(stack, members)
                 for is_counted in rounds(ROUNDS):
                     took = [group.measure(count) for count in SIZES.values()]
+                    many = [group.measure(n, TOGETHER) for n in SIZES.values() if n <= SMALL]
                     its = measure_mpi(program, members) if program else None
                     if is_counted:
-                        mine.append(took)
+                        mine.append((took, many))
                         theirs.append(its)
-            for i, size in enumerate(SIZES):
-                peer = [its[i] for its in theirs] if program else None
-                name = f"all-reduce of {size} over {members} processes"
-                beside = "OpenMPI" if program else None
-                report(name, "us", [took[i] for took in mine], baseline_name=beside, baseline=peer)
+            beside = "OpenMPI" if program else None
+            for way, words in enumerate((", a step each", f", {TOGETHER} in a step")):
+                for i, (size, count) in enumerate(SIZES.items()):
+                    if way == 1 and count > SMALL:
+                        continue
+                    peer = [its[i] for its in theirs] if program else None
+                    name = f"all-reduce of {size} over {members} processes{words}"
+                    took = [both[way][i] for both in mine]
+                    # A step has a price of its own, which only large sums are worth.
+                    goal = (ONE_STEP if count > SMALL else None) if way == 0 else IN_A_STEP
+                    report(
+                        name,
+                        "us",
+                        took,
+                        baseline_name=beside,
+                        baseline=peer,
+                        goal_ratio=goal if program else None,
+                    )
 
 
 if __name__ == "__main__":

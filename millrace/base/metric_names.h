@@ -18,6 +18,7 @@ enum class Counter : uint8_t {
   log_lines_left_out,
   bytes_sent,  // in messages to and from other processes
   bytes_received,
+  bytes_shared,  // laid into memory that another process of this machine takes them from
   // From here on there is one for each RpcMethod, in its order. Of calls between processes.
   calls_made,
 };
@@ -74,9 +75,9 @@ inline constexpr std::array<std::string_view, 22> kRpcMethodNames = {
 };
 
 // Of the counters before calls_made.
-inline constexpr std::array<std::string_view, 7> kCounterNames = {
+inline constexpr std::array<std::string_view, 8> kCounterNames = {
     "steps.started", "steps.failed", "limits.hit",     "sessions.created",
-    "log.left_out",  "bytes.sent",   "bytes.received",
+    "log.left_out",  "bytes.sent",   "bytes.received", "bytes.shared",
 };
 static_assert(kCounterNames.size() == static_cast<size_t>(Counter::calls_made));
 static_assert(kRpcMethodNames.size() == static_cast<size_t>(RpcMethod::other) + 1);

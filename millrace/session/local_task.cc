@@ -101,6 +101,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .host = host_,
                                                    .peers = *directory_,
                                                    .departures = &departures_,
+                                                   .machine = runtime_->machine(),
                                                    .kept = std::move(kept)});
   directory_->set_own(worker_);
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "millrace/base/shared_memory.h"
 #include "millrace/base/stderr_log.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/standby_jobs.h"
@@ -91,10 +92,10 @@ RetryTerms retry_terms(const char* text, const Log& log) {
   return {};
 }
 
-bool speaks_directly(const char* text, const Log& log) {
+bool is_on(std::string_view variable, const char* text, const Log& log) {
   const std::string_view wanted = text == nullptr ? "" : text;
   if (!wanted.empty() && wanted != "0" && wanted != "1")
-    log.warning("MILLRACE_DIRECT is '", wanted.substr(0, 100), "', neither 0 nor 1; taking 1");
+    log.warning(variable, " is '", wanted.substr(0, 100), "', neither 0 nor 1; taking 1");
   return wanted != "0";
 }
 
@@ -140,9 +141,12 @@ Runtime::Runtime(RuntimeOptions options)
       endings_(1, "mr-endings", &log_),
       blocking_(kMostBlocking, "mr-blocking", &log_),
       timers_(&log_),
+      machine_(is_on("MILLRACE_SHARED_MEMORY", std::getenv("MILLRACE_SHARED_MEMORY"), log_)
+                   ? this_machine()
+                   : ""),
       host_{Clock::real(), timers_, *random_, pool_, endings_, blocking_, log_, metrics_, files_},
       transports_(std::make_unique<const Transports>(
-          host_, speaks_directly(std::getenv("MILLRACE_DIRECT"), log_))) {}
+          host_, is_on("MILLRACE_DIRECT", std::getenv("MILLRACE_DIRECT"), log_))) {}
 
 Runtime::~Runtime() {
   // Threads that wait for a store would hold up the end for as long as it may be silent.

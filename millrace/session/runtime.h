@@ -64,9 +64,11 @@ std::chrono::milliseconds silence_limit(const char* text, const Log& log);
 // `log` hears of both.
 OnceTerms once_terms(const char* once, const char* lease, const Log& log);
 
-// The value of MILLRACE_DIRECT, null if it is not set: 0 leaves all calls between processes to gRPC
-// (docs/design/direct.md). What is neither 0 nor 1 is told to the log, and counts as 1.
-bool speaks_directly(const char* text, const Log& log);
+// The value of a switch that is on unless it is 0, null if it is not set. What is neither 0 nor 1
+// is told to the log, and counts as 1. Two of them: MILLRACE_DIRECT=0 leaves all calls between
+// processes to gRPC (docs/design/direct.md); with MILLRACE_SHARED_MEMORY=0 processes of one machine
+// share no memory (docs/design/collectives.md).
+bool is_on(std::string_view variable, const char* text, const Log& log);
 // The value of MILLRACE_RETRIES, null if it is not set. What is no number from 0 to kMostRetries
 // counts as 0, and `log` hears of it.
 RetryTerms retry_terms(const char* text, const Log& log);
@@ -85,6 +87,8 @@ class Runtime {
   // the Runtime, not of a task: they count what all servers and sessions on it do together. Where
   // several tasks share a process and each is to have figures of its own, give each its Runtime.
   const Host& host() const { return host_; }
+  // WorkerOptions::machine of the tasks of this process.
+  const std::string& machine() const { return machine_; }
   // With peers elsewhere.
   PeerPatience patience() const { return {silence_limit_}; }
   OnceTerms once() const { return once_; }
@@ -126,6 +130,7 @@ class Runtime {
   ThreadPool endings_;   // posts to the pool, so it ends first
   ThreadPool blocking_;  // likewise; its threads come with what blocks
   TimerQueue timers_;    // posts to all of them
+  const std::string machine_;
   const Host host_;
   const std::unique_ptr<const Transports> transports_;  // ends before all else
 };

@@ -1,79 +1,19 @@
 #include "millrace/worker/collective_desk.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "millrace/worker/collective_run.h"
+#include "millrace/worker/collective_words.h"
 
 namespace millrace {
+
+using namespace collective_words;
+
 namespace {
 
-// The names of what peers ask for, and what stands between the slashes:
-//   come    group, size, incarnation, the epoch it has lost or -, milliseconds to wait
-//   source  group, epoch, 1 if the asker sends, instance; kEnd is none, but the end of the group
-//   lost    group, epoch, why
-//   piece   group, epoch, round, instance, signature, piece
-constexpr std::string_view kCome = "come", kSource = "source", kLost = "lost", kPiece = "piece";
-constexpr std::string_view kEnd = "-";
 // How much of a cause is told to others.
 constexpr size_t kLongestWhy = 400;
-
-class Words {
- public:
-  explicit Words(std::string_view text) : rest_(text) {}
-  std::string_view next() {
-    const size_t end = std::min(rest_.find('/'), rest_.size());
-    const std::string_view word = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    return word;
-  }
-  template <class Integer = int64_t>
-  Integer number(int base = 10) {
-    const std::string_view word = next();
-    Integer value = 0;
-    const auto [stop, problem] =
-        std::from_chars(word.data(), word.data() + word.size(), value, base);
-    if (problem != std::errc() || stop != word.data() + word.size()) is_good_ = false;
-    return value;
-  }
-  std::string_view rest() const { return rest_; }
-  bool is_good() const { return is_good_; }
-
- private:
-  std::string_view rest_;
-  bool is_good_ = true;
-};
-
-Tensor encoded(const CollectiveGroup& group) {
-  std::vector<std::string> words{group.epoch};
-  for (const GroupMember& member : group.members)
-    words.push_back(str_cat(absl::Hex(member.incarnation), " ", member.device));
-  return Tensor::vector<std::string>(std::span<const std::string>(words));
-}
-
-Tensor encoded(int rank) { return Tensor::scalar(int32_t{rank}); }
-
-Result<CollectiveDesk::Group> decoded(int64_t key, const Tensor& tensor) {
-  const Status bad = internal("the leader of group ", key, " answered with no list of members");
-  if (tensor.dtype() != DType::string || tensor.num_elements() < 1) return bad;
-  const auto words = tensor.flat<std::string>();
-  auto group = std::make_shared<CollectiveGroup>();
-  group->key = key;
-  group->epoch = words[0];
-  if (group->epoch.empty()) return bad;
-  for (const std::string& word : words.subspan(1)) {
-    const size_t space = word.find(' ');
-    GroupMember member;
-    const auto [stop, problem] = std::from_chars(
-        word.data(), word.data() + std::min(space, word.size()), member.incarnation, 16);
-    if (space == std::string::npos || problem != std::errc() || stop != word.data() + space)
-      return bad;
-    member.device = word.substr(space + 1);
-    group->members.push_back(std::move(member));
-  }
-  return CollectiveDesk::Group(std::move(group));
-}
 
 // A cause as part of a name.
 std::string told(const Status& why) {
@@ -84,29 +24,17 @@ std::string told(const Status& why) {
 
 }  // namespace
 
-// A question to the leader that waits for its answer.
-struct CollectiveDesk::Request {
-  int64_t key = 0;
-  Done<Delivery> done;
-  Cancellation::Registration registration;
-  Timers::Timer timer;
-  Status cancelled;  // before it was in the book; under the desk's lock
-
-  void answer(Result<Delivery> result) {
-    registration.release();
-    timer.cancel();
-    done(std::move(result));
-  }
-};
-
 CollectiveDesk::CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
-                               Departures* departures, const Host& host, InFlight& in_flight)
+                               Departures* departures, std::string machine, const Host& host,
+                               InFlight& in_flight)
     : task_(task),
       members_(std::move(members)),
+      prefix_(str_cat(task.to_string(), "/")),
       departures_(departures),
+      machine_(std::move(machine)),
       host_(host),
       in_flight_(in_flight),
-      book_(task.to_string()) {}
+      lead_(std::make_shared<GroupLead>(task.to_string(), host)) {}
 
 std::string CollectiveDesk::description() const {
   return str_cat("the collectives of ", task_.to_string());
@@ -114,9 +42,10 @@ std::string CollectiveDesk::description() const {
 
 std::shared_ptr<GroupSeat> CollectiveDesk::seat(int64_t group_key, std::string_view device) {
   MutexLock lock(mutex_);
-  std::shared_ptr<GroupSeat>& seat = seats_[{group_key, std::string(device)}];
-  if (seat == nullptr) seat = std::make_shared<GroupSeat>(group_key, std::string(device));
-  return seat;
+  auto& seats = seats_[group_key];
+  if (const auto known = seats.find(device); known != seats.end()) return known->second;
+  return seats.emplace(device, std::make_shared<GroupSeat>(group_key, std::string(device)))
+      .first->second;
 }
 
 void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
@@ -126,7 +55,7 @@ void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
     return done(failed_precondition("'", context.node_name(),
                                     "' can't run here: outside of steps "
                                     "there is nobody to meet"));
-  if (!device.name.starts_with(task_.to_string() + "/"))
+  if (!device.name.starts_with(prefix_))
     return done(unimplemented("'", context.node_name(), "' is on ", device.name,
                               ", which is another name for a device of ", task_.to_string(),
                               ": collectives work in sessions that use the servers' own cluster"));
@@ -140,18 +69,17 @@ void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
 }
 
 void CollectiveDesk::close(const Status& why) {
-  std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats;
-  std::map<uint64_t, std::shared_ptr<Request>> requests;
+  std::vector<std::shared_ptr<GroupSeat>> seats;
   std::map<GroupSeat*, Watch> watches;
   {
     MutexLock lock(mutex_);
     if (closed_.ok()) closed_ = why;
-    seats = seats_;
-    requests.swap(requests_);
+    for (const auto& [key, of_group] : seats_)
+      for (const auto& [device, seat] : of_group) seats.push_back(seat);
     watches.swap(watches_);
   }
-  for (const auto& [key, seat] : seats) seat->close(why);
-  for (const auto& [ticket, request] : requests) request->answer(why);
+  for (const auto& seat : seats) seat->close(why);
+  lead_->close(why);
   for (const auto& [seat, watch] : watches) watch.cancellation->cancel(why);
 }
 
@@ -211,7 +139,7 @@ void CollectiveDesk::come(const std::shared_ptr<GroupSeat>& seat, uint64_t incar
   const std::string lost = seat->lost_epoch();
   const std::string name =
       str_cat(kCome, "/", seat->group_key(), "/", size, "/", absl::Hex(incarnation), "/",
-              lost.empty() ? kEnd : std::string_view(lost), "/", timeout.count());
+              lost.empty() ? kEnd : std::string_view(lost), "/", timeout.count(), "/", machine_);
   auto come = [self = shared_from_this(), seat, name, cancellation,
                done = std::move(done)](Status reachable) mutable {
     if (!reachable.ok()) return done(std::move(reachable));
@@ -329,8 +257,14 @@ void CollectiveDesk::serve(const RendezvousKey::Parts& key, Cancellation* cancel
                            Done<Delivery> done) {
   Words words(key.tensor_name);
   const std::string_view kind = words.next();
+  if (kind == kBox) {
+    const int64_t group = words.number();
+    if (!words.is_good()) return done(invalid("'", key.tensor_name, "' is no box of a group"));
+    return serve_box(*seat(group, key.source_device), std::string(words.next()),
+                     key.destination_device, std::move(done));
+  }
   if (kind != kPiece)
-    return lead(kind, words.rest(), key.destination_device, cancellation, std::move(done));
+    return lead_->serve(kind, words.rest(), key.destination_device, cancellation, std::move(done));
   const int64_t group = words.number();
   PieceName name;
   name.epoch = words.next();
@@ -343,124 +277,33 @@ void CollectiveDesk::serve(const RendezvousKey::Parts& key, Cancellation* cancel
   seat(group, key.source_device)->take(name, cancellation, std::move(done));
 }
 
-void CollectiveDesk::lead(std::string_view kind, std::string_view rest, std::string_view asker,
-                          Cancellation* cancellation, Done<Delivery> done) {
-  Words words(rest);
-  const Status bad = invalid("'", kind, "/", rest,
-                             "' is nothing that a leader of collectives is "
-                             "asked for");
-  const int64_t key = words.number();
-  if (kind == kCome) {
-    GroupBook::Coming coming{.key = key, .size = words.number(), .member = {}};
-    coming.member = {std::string(asker), words.number<uint64_t>(16)};
-    coming.lost_epoch = words.next();
-    if (coming.lost_epoch == kEnd) coming.lost_epoch.clear();
-    const int64_t timeout = words.number();
-    if (!words.is_good() || coming.size < 1 || coming.member.incarnation == 0 || timeout < 0)
-      return done(bad);
-    return enter(key, std::chrono::milliseconds(timeout), cancellation, std::move(done),
-                 [&](GroupBook& book, uint64_t ticket) {
-                   coming.ticket = ticket;
-                   return book.come(coming, str_cat(absl::Hex(host_.random.next())));
-                 });
-  }
-  GroupBook::Asking asking{.key = key, .epoch = std::string(words.next())};
-  if (kind == kSource) {
-    asking.is_source = words.number() == 1;
-    asking.instance = words.rest();
-    asking.device = asker;
-    if (!words.is_good()) return done(bad);
-    return enter(key, {}, cancellation, std::move(done), [&](GroupBook& book, uint64_t ticket) {
-      asking.ticket = ticket;
-      return book.ask(asking);
-    });
-  }
-  if (kind != kLost || !words.is_good()) return done(bad);
-  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
-  {
-    MutexLock lock(mutex_);
-    answers = settle(book_.lose(key, asking.epoch, str_cat(asker, " gave it up: ", words.rest())));
-  }
-  for (auto& [request, answer] : answers) request->answer(std::move(answer));
-  done(Delivery{.tensor = encoded(0)});
+void CollectiveDesk::serve_box(const GroupSeat& seat, const std::string& epoch,
+                               std::string_view asker, Done<Delivery> done) {
+  const Group group = seat.group();
+  const std::shared_ptr<NearBoxes> boxes = seat.near(epoch);
+  const int rank =
+      boxes != nullptr && group != nullptr && group->epoch == epoch ? group->rank_of(asker) : -1;
+  if (rank < 0) return done(unavailable(asker, " is in no group of that name here"));
+  auto address = boxes->make(static_cast<size_t>(rank), host_.random.next());
+  if (!address.ok()) return done(address.status());
+  done(Delivery{.tensor = Tensor::scalar(*std::move(address))});
 }
 
-template <class Enter>
-void CollectiveDesk::enter(int64_t key, std::chrono::milliseconds timeout,
-                           Cancellation* cancellation, Done<Delivery> done, Enter enter) {
-  const auto request = std::make_shared<Request>();
-  request->key = key;
-  request->done = std::move(done);
-  uint64_t ticket = 0;
-  {
-    MutexLock lock(mutex_);
-    ticket = ++last_ticket_;
-  }
-  const auto leave_with = [weak = weak_from_this(), ticket,
-                           request = std::weak_ptr(request)](const Status& why) {
-    const auto self = weak.lock();
-    const auto waiting = request.lock();
-    if (self == nullptr || waiting == nullptr) return;
-    {
-      MutexLock lock(self->mutex_);
-      if (waiting->cancelled.ok()) waiting->cancelled = why;
-    }
-    self->leave(ticket, why);
-  };
-  // Before the request can be found: who answers it may end the cancellation's life.
-  if (cancellation != nullptr) request->registration = cancellation->on_cancel(leave_with);
-  if (timeout.count() > 0) {
-    request->timer = host_.timers.at(host_.clock.now() + timeout, [leave_with] {
-      leave_with(
-          Status(Code::deadline_exceeded, "Collective has timed out waiting for other workers."));
-    });
-  }
-  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
-  {
-    MutexLock lock(mutex_);
-    if (Status over = closed_.ok() ? request->cancelled : closed_; !over.ok()) {
-      answers.emplace_back(request, over);
-    } else {
-      requests_[ticket] = request;
-      answers = settle(enter(book_, ticket));
-    }
-  }
-  for (auto& [one, answer] : answers) one->answer(std::move(answer));
-}
-
-template <class Answers>
-std::vector<std::pair<std::shared_ptr<CollectiveDesk::Request>, Result<Delivery>>>
-CollectiveDesk::settle(Answers answers) {
-  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> settled;
-  for (auto& answer : answers) {
-    const auto found = requests_.find(answer.ticket);
-    if (found == requests_.end()) continue;
-    auto result = [&]() -> Result<Delivery> {
-      if constexpr (requires { answer.group; }) {
-        if (!answer.group.ok()) return answer.group.status();
-        return Delivery{.tensor = encoded(*answer.group)};
-      } else {
-        if (!answer.rank.ok()) return answer.rank.status();
-        return Delivery{.tensor = encoded(*answer.rank)};
-      }
-    }();
-    settled.emplace_back(std::move(found->second), std::move(result));
-    requests_.erase(found);
-  }
-  return settled;
-}
-
-void CollectiveDesk::leave(uint64_t ticket, const Status& why) {
-  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
-  {
-    MutexLock lock(mutex_);
-    const auto found = requests_.find(ticket);
-    if (found == requests_.end()) return;
-    const int64_t key = found->second->key;
-    answers = settle(book_.leave(key, ticket, why));
-    if (answers.empty()) answers = settle(book_.stop_asking(key, ticket, why));
-  }
-  for (auto& [request, answer] : answers) request->answer(std::move(answer));
+void CollectiveDesk::ask_for_box(const std::shared_ptr<GroupSeat>& seat,
+                                 const CollectiveGroup& group, int rank) {
+  const GroupMember& from = group.members[static_cast<size_t>(rank)];
+  // Without it pieces go on as usual.
+  ask(from.device, from.incarnation, seat->device(),
+      str_cat(kBox, "/", group.key, "/", group.epoch), nullptr,
+      Done<Tensor>([seat, epoch = group.epoch, rank](Result<Tensor> answer) {
+        const std::shared_ptr<NearBoxes> boxes = seat->near(epoch);
+        if (boxes == nullptr) return;
+        // It may not have heard of the group yet.
+        if (!answer.ok()) return boxes->ask_again(static_cast<size_t>(rank));
+        if (answer->dtype() != DType::string || answer->num_elements() != 1) return;
+        auto taker = boxes->opened(answer->item<std::string>());
+        if (taker.ok()) seat->take_from(epoch, static_cast<size_t>(rank), *std::move(taker));
+      }));
 }
 
 }  // namespace millrace

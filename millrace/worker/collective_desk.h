@@ -3,8 +3,8 @@
 // the leader it keeps the book of all groups.
 //
 // Everything goes from task to task as RecvTensor does, because that is the quickest way of every
-// transport: a peer asks for a tensor of the step kStep by a name that says what it wants. The
-// names are written and read in the source only, which lists them.
+// transport: a peer asks for a tensor of the step kStep by a name that says what it wants
+// (collective_words.h).
 //
 // One per worker, and with the resources of all its devices. Any thread.
 #pragma once
@@ -21,6 +21,7 @@
 #include "millrace/cluster/member_workers.h"
 #include "millrace/ops/collective/collectives.h"
 #include "millrace/worker/group_book.h"
+#include "millrace/worker/group_lead.h"
 #include "millrace/worker/group_seat.h"
 #include "millrace/worker/peer_fetcher.h"
 
@@ -34,9 +35,12 @@ class CollectiveDesk final : public Collectives,
   using Group = std::shared_ptr<const CollectiveGroup>;
 
   // What `host` and `in_flight` refer to, and `departures`, outlives what is under way.
-  // `departures`: who has ended; null: nobody keeps that.
+  // `departures`: who has ended; null: nobody keeps that. `machine`: the word that tasks have in
+  // common with which this one may share memory (base/shared_memory.h); empty: it does so with
+  // none.
   CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
-                 Departures* departures, const Host& host, InFlight& in_flight);
+                 Departures* departures, std::string machine, const Host& host,
+                 InFlight& in_flight);
 
   void begin(const CollectiveCall& call, KernelContext& context,
              Done<std::shared_ptr<Exchange>> done) override;
@@ -61,11 +65,12 @@ class CollectiveDesk final : public Collectives,
                    bool is_source, Cancellation* cancellation, Done<int> done);
   void take(const GroupMember& from, int64_t group_key, const PieceName& name,
             Cancellation* cancellation, Done<Tensor> done);
+  // Asks a member of the seat's group, which is near, for the box in which it lays pieces for it.
+  void ask_for_box(const std::shared_ptr<GroupSeat>& seat, const CollectiveGroup& group, int rank);
   // The group is of no use any more; the leader tells the other members.
   void lose(GroupSeat& seat, const CollectiveGroup& group, const Status& why);
 
  private:
-  struct Request;
   struct Watch {
     std::string epoch;  // of the group whose end is waited for
     std::shared_ptr<Cancellation> cancellation;
@@ -79,30 +84,22 @@ class CollectiveDesk final : public Collectives,
   // Waits for the end of the group, and gives it up then.
   void watch(const std::shared_ptr<GroupSeat>& seat, const Group& group);
 
-  // As the leader: enters a request into the book.
-  void lead(std::string_view kind, std::string_view rest, std::string_view asker,
-            Cancellation* cancellation, Done<Delivery> done);
-  template <class Enter>
-  void enter(int64_t key, std::chrono::milliseconds timeout, Cancellation* cancellation,
-             Done<Delivery> done, Enter enter);
-  void leave(uint64_t ticket, const Status& why);
-  template <class Answers>
-  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> settle(Answers answers)
-      MR_REQUIRES(mutex_);
+  void serve_box(const GroupSeat& seat, const std::string& epoch, std::string_view asker,
+                 Done<Delivery> done);
 
   const TaskName task_;
   const std::shared_ptr<MemberWorkers> members_;
+  const std::string prefix_;  // of its devices' names
   Departures* const departures_;
+  const std::string machine_;
   const Host host_;
   InFlight& in_flight_;
+  const std::shared_ptr<GroupLead> lead_;
 
   Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
-  std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats_ MR_GUARDED_BY(
-      mutex_);
-  GroupBook book_ MR_GUARDED_BY(mutex_);
-  uint64_t last_ticket_ MR_GUARDED_BY(mutex_) = 0;
-  std::map<uint64_t, std::shared_ptr<Request>> requests_ MR_GUARDED_BY(mutex_);
+  std::map<int64_t, std::map<std::string, std::shared_ptr<GroupSeat>, std::less<>>>
+      seats_ MR_GUARDED_BY(mutex_);  // by group and device
   std::map<GroupSeat*, Watch> watches_ MR_GUARDED_BY(mutex_);
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/base/hash.h"
+
 namespace millrace {
 namespace {
 
@@ -17,6 +19,10 @@ constexpr std::chrono::milliseconds kPatienceWithTakers{250};
 std::chrono::milliseconds patience_with_takers(std::chrono::milliseconds timeout) {
   return timeout.count() == 0 ? kPatienceWithTakers : std::min(kPatienceWithTakers, timeout / 2);
 }
+
+// Of a run, and of a loop.
+constexpr int kWaveBits = 16;
+constexpr int64_t kMostWaves = int64_t{1} << kWaveBits;
 
 // A piece that nobody ever lays out: the answer to who asks for it is why not.
 constexpr std::string_view kNoPiece = "-";
@@ -41,6 +47,8 @@ void CollectiveRun::begin(KernelContext& context, Done<std::shared_ptr<Exchange>
   node_name_ = context.node_name();
   instance_ =
       str_cat(call_.instance_key, ".", context.where().frame, ".", context.where().iteration);
+  iteration_ = static_cast<int64_t>(context.where().iteration);
+  near_key_ = combine64(static_cast<uint64_t>(call_.instance_key), context.where().frame);
   incarnation_ = context.step().device->incarnation;
   begun_ = std::move(done);
   auto round = seat_->round_of(*context.step().step_resources);
@@ -119,6 +127,8 @@ void CollectiveRun::has_come(Result<Group> group) {
       !status.ok())
     return begun(std::move(status));
   entered_ = true;
+  near_ = seat_->near(group_->epoch);
+  near_key_ = murmur64(call_.signature, near_key_);
   if (call_.part == CollectiveCall::Part::equal) return begun({});
   find_source();
 }
@@ -147,26 +157,56 @@ void CollectiveRun::begun(Status status) {
       Done<void>([self = shared_from_this()](Status status) { self->begun_(std::move(status)); }));
 }
 
-void CollectiveRun::give(int to, std::string_view piece, Tensor tensor) {
-  seat_->give(shared_from_this(),
-              {.epoch = group_->epoch,
-               .round = round_->number(),
-               .instance = instance_,
-               .signature = {},
-               .piece = std::string(piece),
-               .taker = std::string(member(to))},
-              std::move(tensor));
+PieceName CollectiveRun::name_of(const Piece& piece, std::string_view taker,
+                                 std::string signature) const {
+  return {.epoch = group_->epoch,
+          .round = round_->number(),
+          .instance = instance_,
+          .signature = std::move(signature),
+          .piece = str_cat(piece.chunk, ".", piece.stage),
+          .taker = std::string(taker)};
 }
 
-void CollectiveRun::take(int from, std::string_view piece, Done<Tensor> done) {
+bool CollectiveRun::goes_near(int member, const Piece& piece) const {
+  return near_ != nullptr && near_->is_near(static_cast<size_t>(member)) &&
+         piece.wave < kMostWaves && iteration_ < kMostWaves;
+}
+
+NearName CollectiveRun::near_name_of(const Piece& piece) const {
+  const int64_t round = round_->number();
+  const uint64_t which = static_cast<uint64_t>(piece.slot) << 32 |
+                         static_cast<uint64_t>(piece.stage) << 1 |
+                         // A giver who has got what it wanted may be a round ahead of its taker.
+                         static_cast<uint64_t>(round & 1);
+  // The times around a loop are waves as well, so that a loop needs no more room than one time.
+  return {.key = combine64(near_key_, which),
+          .round = round,
+          .wave = iteration_ << kWaveBits | piece.wave};
+}
+
+void CollectiveRun::give(int to, const Piece& piece, Tensor tensor) {
+  if (goes_near(to, piece)) {
+    NearGiver* const box = near_->to(static_cast<size_t>(to));
+    if (box != nullptr && box->give(near_name_of(piece), tensor)) {
+      desk_->host().metrics.add(Counter::bytes_shared, static_cast<int64_t>(tensor.num_bytes()));
+      return;
+    }
+  }
+  seat_->give(shared_from_this(), name_of(piece, member(to), {}), std::move(tensor));
+}
+
+bool CollectiveRun::take_at_once(int from, const Piece& piece,
+                                 absl::FunctionRef<void(const Tensor&)> use) {
+  const auto rank = static_cast<size_t>(from);
+  if (!goes_near(from, piece)) return false;
+  if (NearTaker* const box = near_->from(rank)) return box->take(near_name_of(piece), use);
+  if (near_->is_to_ask(rank)) desk_->ask_for_box(seat_, *group_, from);
+  return false;
+}
+
+void CollectiveRun::take(int from, const Piece& piece, Done<Tensor> done) {
   desk_->take(group_->members[static_cast<size_t>(from)], group_->key,
-              {.epoch = group_->epoch,
-               .round = round_->number(),
-               .instance = instance_,
-               .signature = call_.signature,
-               .piece = std::string(piece),
-               .taker = seat_->device()},
-              &stop_,
+              name_of(piece, seat_->device(), call_.signature), &stop_,
               Done<Tensor>([self = shared_from_this(), from,
                             done = std::move(done)](Result<Tensor> came) mutable {
                 if (!came.ok()) return done(self->seen(from, came.status()));

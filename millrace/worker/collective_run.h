@@ -25,11 +25,14 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->members.size()); }
   int source() const override { return source_; }
+  bool is_near() const override { return group_->is_on_one_machine(); }
   std::string_view member(int rank) const override {
     return group_->members[static_cast<size_t>(rank)].device;
   }
-  void give(int to, std::string_view piece, Tensor tensor) override;
-  void take(int from, std::string_view piece, Done<Tensor> done) override;
+  void give(int to, const Piece& piece, Tensor tensor) override;
+  bool take_at_once(int from, const Piece& piece,
+                    absl::FunctionRef<void(const Tensor&)> use) override;
+  void take(int from, const Piece& piece, Done<Tensor> done) override;
   void fail(const Status& why) override;
   void end(Status how, Done<void> done) override;
 
@@ -46,6 +49,9 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   void has_come(Result<Group> group);
   void find_source();
   void begun(Status status);
+  PieceName name_of(const Piece& piece, std::string_view taker, std::string signature) const;
+  bool goes_near(int member, const Piece& piece) const;
+  NearName near_name_of(const Piece& piece) const;
   // What of an error of a peer is told, and whether the group is lost with it.
   Status seen(int from, const Status& status);
   // After the own part: asks those who are slow to take what is laid out for them whether they
@@ -66,6 +72,9 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   Done<std::shared_ptr<Exchange>> begun_;
   TaskWatch departures_;  // while it waits for the group
   Group group_;
+  std::shared_ptr<NearBoxes> near_;
+  uint64_t near_key_ = 0;  // of this instance
+  int64_t iteration_ = 0;
   int rank_ = 0, source_ = 0;
   bool entered_ = false;
 

@@ -71,6 +71,39 @@ TEST_CASE("replicas sum up what they have, step after step, small and large") {
   }
 }
 
+TEST_CASE("members on one machine lay their pieces into memory that they share") {
+  for (int tasks = 2; tasks <= 4; ++tasks) {
+    Replicas replicas(tasks);
+    replicas.have(reduce(tasks));
+    Metrics& metrics = replicas.cluster.process.host.metrics;
+    // A round or two until everybody has the others' boxes.
+    for (int i = 0; i < 100 && metrics.value(Counter::bytes_shared) == 0; ++i)
+      replicas.check_sum(1000);
+    for (const int64_t count : {1, 1000, 50'000, 1'000'000, 3'333'333, 7, 0, 1}) {
+      const int64_t before = metrics.value(Counter::bytes_shared);
+      replicas.check_sum(count);
+      if (count > 0) CHECK(metrics.value(Counter::bytes_shared) > before);
+    }
+  }
+}
+
+TEST_CASE("a round that was given up leaves nothing in shared memory that a later one would take") {
+  Replicas replicas(2);
+  replicas.have(
+      "r1 = CollectiveReduce(x, group_size=2, group_key=1, instance_key=1, "
+      "merge_op=\"Add\", final_op=\"Id\", subdiv_offsets={0}, timeout_seconds=30)\n");
+  for (int i = 0; i < 5; ++i) replicas.check_sum(100);
+  for (int i = 0; i < 20; ++i) {
+    // Its piece lies there when it gives up.
+    auto alone = replicas.start(i % 2, counting(100, 50));
+    alone->cancellation.cancel(cancelled("enough"));
+    CHECK_FALSE(alone->wait().status.ok());
+    auto other = replicas.start(1 - i % 2, counting(100, 50));
+    CHECK_FALSE(other->wait().status.ok());
+    replicas.check_sum(100);
+  }
+}
+
 TEST_CASE("both ways lead to the sum, whatever the size") {
   for (const char* hint : {"ring", "tree"}) {
     Replicas replicas(3);
@@ -215,7 +248,8 @@ TEST_CASE("a step that fails between its collectives lets the others go") {
 TEST_CASE("a lost member is named to all others, and the group forms anew when it is back") {
   Replicas replicas(4);
   replicas.have(reduce(4));
-  replicas.check_sum(10);
+  // The later ones in shared memory.
+  for (int i = 0; i < 4; ++i) replicas.check_sum(10);
   std::vector<std::unique_ptr<TestCluster::Running>> waiting;
   for (int task : {0, 1, 3}) waiting.push_back(replicas.start(task, counting(10, 1)));
   replicas.cluster.restart(2);

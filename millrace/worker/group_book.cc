@@ -28,6 +28,12 @@ int CollectiveGroup::rank_of(std::string_view device) const {
   return -1;
 }
 
+bool CollectiveGroup::is_on_one_machine() const {
+  return std::ranges::all_of(members, [&](const GroupMember& member) {
+    return !member.machine.empty() && member.machine == members.front().machine;
+  });
+}
+
 std::vector<GroupBook::Answer> GroupBook::come(const Coming& coming, const std::string& epoch) {
   const GroupMember& member = coming.member;
   const auto refuse = [&](const Status& why) { return std::vector<Answer>{{coming.ticket, why}}; };

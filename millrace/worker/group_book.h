@@ -23,6 +23,8 @@ namespace millrace {
 struct GroupMember {
   std::string device;  // full name
   uint64_t incarnation = 0;
+  // Members with the same word share memory if they may; empty: with nobody.
+  std::string machine = {};
   friend bool operator==(const GroupMember&, const GroupMember&) = default;
 };
 
@@ -34,6 +36,8 @@ struct CollectiveGroup {
   std::vector<GroupMember> members;
   // The place of a device; -1 if it is no member.
   int rank_of(std::string_view device) const;
+  // Whether all members are on one machine, which all of them see alike.
+  bool is_on_one_machine() const;
 };
 
 class GroupBook {

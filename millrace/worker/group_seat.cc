@@ -66,6 +66,8 @@ Result<bool> GroupSeat::join(std::shared_ptr<const CollectiveGroup> group) {
     if (group_ != nullptr)
       return aborted("group ", group_key_, " was formed anew while ", device_, " came to it");
     group_ = std::move(group);
+    const int rank = group_->rank_of(device_);
+    near_ = rank < 0 ? nullptr : std::make_shared<NearBoxes>(*group_, rank);
     next_round_ = 0;
     open_.clear();
     given_up_.clear();
@@ -84,6 +86,7 @@ bool GroupSeat::lose(const std::string& epoch, const Status& why) {
     MutexLock lock(mutex_);
     if (group_ == nullptr || group_->epoch != epoch) return false;
     lost_group_ = std::exchange(group_, nullptr);
+    near_.reset();
     lost_.emplace_back(epoch, why);
     if (lost_.size() > kRemembered) lost_.pop_front();
     if (runs_.empty() && !has_heard_) untold_ = why;
@@ -96,6 +99,18 @@ bool GroupSeat::lose(const std::string& epoch, const Status& why) {
   return true;
 }
 
+std::shared_ptr<NearBoxes> GroupSeat::near(const std::string& epoch) const {
+  MutexLock lock(mutex_);
+  return group_ != nullptr && group_->epoch == epoch ? near_ : nullptr;
+}
+
+void GroupSeat::take_from(const std::string& epoch, size_t rank, std::unique_ptr<NearTaker> taker) {
+  // No round begins meanwhile.
+  MutexLock lock(mutex_);
+  if (group_ != nullptr && group_->epoch == epoch)
+    near_->take_from(rank, std::move(taker), next_round_);
+}
+
 void GroupSeat::close(const Status& why) {
   Answers answers;
   std::set<std::shared_ptr<CollectiveRun>> runs;
@@ -104,6 +119,7 @@ void GroupSeat::close(const Status& why) {
     MutexLock lock(mutex_);
     if (closed_.ok()) closed_ = why;
     group_.reset();
+    near_.reset();
     runs.swap(runs_);
     offers.swap(offers_);
     answers = look_again();
@@ -113,8 +129,7 @@ void GroupSeat::close(const Status& why) {
 }
 
 Result<std::shared_ptr<GroupSeat::Round>> GroupSeat::round_of(ResourceStore& step_resources) {
-  return step_resources.find_or_create<Round>(Collectives::kContainer,
-                                              str_cat(group_key_, " ", device_),
+  return step_resources.find_or_create<Round>(Collectives::kContainer, round_name_,
                                               [&]() -> Result<std::shared_ptr<Round>> {
                                                 return std::make_shared<Round>(shared_from_this());
                                               });
@@ -308,6 +323,7 @@ void GroupSeat::round_ended(const std::string& epoch, int64_t round) {
     MutexLock lock(mutex_);
     if (group_ == nullptr || group_->epoch != epoch) return;
     open_.erase(round);
+    if (near_ != nullptr) near_->past(open_.empty() ? next_round_ : *open_.begin());
     signatures_.erase(signatures_.lower_bound({round, std::string()}),
                       signatures_.lower_bound({round + 1, std::string()}));
     answers = look_again();

@@ -27,6 +27,7 @@
 #include "millrace/op/rendezvous.h"
 #include "millrace/op/resource.h"
 #include "millrace/worker/group_book.h"
+#include "millrace/worker/near_boxes.h"
 
 namespace millrace {
 
@@ -50,7 +51,9 @@ struct PieceName {
 class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
  public:
   GroupSeat(int64_t group_key, std::string device)
-      : group_key_(group_key), device_(std::move(device)) {}
+      : group_key_(group_key),
+        device_(std::move(device)),
+        round_name_(str_cat(group_key_, " ", device_)) {}
 
   int64_t group_key() const { return group_key_; }
   const std::string& device() const { return device_; }
@@ -64,6 +67,10 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   Result<bool> join(std::shared_ptr<const CollectiveGroup> group);
   // The group is of no use any more: ends what is under way in it. True if that is news.
   bool lose(const std::string& epoch, const Status& why);
+  // The boxes of the present group; null if that is another one.
+  std::shared_ptr<NearBoxes> near(const std::string& epoch) const;
+  // From the next round on, pieces of that member are looked for in the box.
+  void take_from(const std::string& epoch, size_t rank, std::unique_ptr<NearTaker> taker);
   // Ends everything.
   void close(const Status& why);
 
@@ -114,6 +121,7 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
 
   const int64_t group_key_;
   const std::string device_;
+  const std::string round_name_;  // among a step's resources
 
   mutable Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
@@ -123,6 +131,7 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   Status untold_ MR_GUARDED_BY(mutex_);           // a loss that no step has heard of; OK: none
   bool has_heard_ MR_GUARDED_BY(mutex_) = false;  // the last run has ended with ABORTED
   // Of the present group:
+  std::shared_ptr<NearBoxes> near_ MR_GUARDED_BY(mutex_);
   int64_t next_round_ MR_GUARDED_BY(mutex_) = 0;
   std::set<int64_t> open_ MR_GUARDED_BY(mutex_);              // rounds whose steps run
   std::map<int64_t, Status> given_up_ MR_GUARDED_BY(mutex_);  // the last ones, and why

@@ -49,7 +49,7 @@ Worker::Worker(WorkerOptions options)
       sessions_(make_session({}), options_.task.to_string()),
       site_{options_.host, steps_, in_flight_, options_.kept.get()},
       collectives_(std::make_shared<CollectiveDesk>(options_.task, members_, options_.departures,
-                                                    options_.host, in_flight_)) {
+                                                    options_.machine, options_.host, in_flight_)) {
   devices_.share(collectives_);
   share_time(devices_, options_.host);
 }

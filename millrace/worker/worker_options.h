@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "millrace/base/host.h"
 #include "millrace/cluster/departures.h"
@@ -24,6 +25,9 @@ struct WorkerOptions {
   Host host;
   WorkerDirectory& peers;
   Departures* departures = nullptr;  // who has ended; null: nobody keeps that
+  // Which tasks this one may share memory with, for collectives: those with the same word
+  // (this_machine(), base/shared_memory.h). Empty: with none.
+  std::string machine = {};
   // Of as many devices, if the task's queues and variables are kept on its disk; its steps answer
   // when what they changed is there. Null: they are gone with the process.
   std::shared_ptr<KeptState> kept = nullptr;

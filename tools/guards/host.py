@@ -23,8 +23,6 @@ BEGINNINGS = ("millrace/base/", "millrace/bin/", "millrace/session/runtime.")
 # "file": why it may.
 ALLOWED = {
     "millrace/transport/grpc/outgoing_call.cc": "gRPC counts deadlines by the machine's clock",
-    "millrace/transport/threads/lookout.h": "microseconds until a thread sleeps are the machine's",
-    "millrace/transport/threads/lookout.cc": "likewise",
     "millrace/transport/grpc/completion_queue.cc": "its reader shares sockets with threads that wait by "
     "the machine's clock",
     "millrace/ops/loops/philox_blocks.cc": "a kernel may run where no worker has given it a source",

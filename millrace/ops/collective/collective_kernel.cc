@@ -92,7 +92,8 @@ void CollectiveKernel::start(KernelContext& context, Done<void> done) {
           Done<std::shared_ptr<Exchange>>([this, &context, done = std::move(done)](
                                               Result<std::shared_ptr<Exchange>> exchange) mutable {
             if (!exchange.ok()) return done(exchange.status());
-            const Seat seat{(*exchange)->rank(), (*exchange)->size(), (*exchange)->source()};
+            const Seat seat{(*exchange)->rank(), (*exchange)->size(), (*exchange)->source(),
+                            (*exchange)->is_near()};
             meet(context, seat, *std::move(exchange), std::move(done));
           }));
 }

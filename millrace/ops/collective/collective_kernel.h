@@ -13,7 +13,8 @@ namespace millrace {
 // Where a member sits in its group.
 struct Seat {
   int rank = 0, size = 1;
-  int source = 0;  // of a broadcast
+  int source = 0;        // of a broadcast
+  bool is_near = false;  // Exchange::is_near
 };
 
 // Where a node says which group and instance it means: in attributes, or, in the second versions of

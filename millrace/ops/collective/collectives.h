@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
+
 #include "millrace/base/done.h"
 #include "millrace/op/kernel.h"
 #include "millrace/op/resource.h"
@@ -34,6 +36,16 @@ struct CollectiveCall {
   std::string signature = {};
 };
 
+// Which piece: a chunk goes from one member to another one once in each stage.
+struct Piece {
+  int chunk = 0;
+  int stage = 0;
+  // Pieces of one slot are laid out one after the other, in order of waves. A slot that is used
+  // again finds its memory near. Chunks and slots are numbered alike by all members.
+  int slot = 0;
+  int wave = 0;
+};
+
 // One run of one collective at one member.
 class Exchange {
  public:
@@ -43,13 +55,22 @@ class Exchange {
   virtual int size() const = 0;
   // The rank of who sends, in a broadcast.
   virtual int source() const = 0;
+  // Whether all members are on one machine, where small pieces cost little. All members see it
+  // alike.
+  virtual bool is_near() const { return false; }
   // How a member is called in messages.
   virtual std::string_view member(int rank) const = 0;
 
   // Lays a piece out for a member, who takes it once. Nobody may write to the tensor from now on.
-  virtual void give(int to, std::string_view piece, Tensor tensor) = 0;
+  virtual void give(int to, const Piece& piece, Tensor tensor) = 0;
+  // Calls `use` with the piece if the member lays it out within microseconds; its memory is lent
+  // until that returns. False: it has to be taken.
+  virtual bool take_at_once(int /*from*/, const Piece& /*piece*/,
+                            absl::FunctionRef<void(const Tensor&)> /*use*/) {
+    return false;
+  }
   // Gets the piece that a member has laid out, or will. `done` may be called inside this.
-  virtual void take(int from, std::string_view piece, Done<Tensor> done) = 0;
+  virtual void take(int from, const Piece& piece, Done<Tensor> done) = 0;
   // Ends what is under way: takes are answered with `why`. Further calls do nothing.
   virtual void fail(const Status& why) = 0;
   // The member's part is over; the last call, and no take may be under way. After success `done` is

@@ -99,12 +99,16 @@ Result<Tensor> merge(MergeOp op, Tensor first, Tensor second) {
   } else {
     MR_ASSIGN(out, Tensor::allocate(first.dtype(), first.shape()));
   }
-  MR_TRY(visit_mergeable(first.dtype(), [&]<class T>(T) -> Status {
-    merge_loop(op, static_cast<T*>(out.mutable_data()), static_cast<const T*>(first.data()),
+  MR_TRY(merge_onto(op, first, second, out.mutable_data()));
+  return out;
+}
+
+Status merge_onto(MergeOp op, const Tensor& first, const Tensor& second, void* onto) {
+  return visit_mergeable(first.dtype(), [&]<class T>(T) -> Status {
+    merge_loop(op, static_cast<T*>(onto), static_cast<const T*>(first.data()),
                static_cast<const T*>(second.data()), first.num_elements());
     return {};
-  }));
-  return out;
+  });
 }
 
 Result<Tensor> divide(Tensor tensor, int64_t count) {

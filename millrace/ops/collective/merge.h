@@ -19,6 +19,9 @@ Result<MergeOp> merge_op_named(std::string_view name);
 // around. Errors: INVALID_ARGUMENT for a dtype that can't be merged; RESOURCE_EXHAUSTED.
 Result<Tensor> merge(MergeOp op, Tensor first, Tensor second);
 
+// The same, written to the elements of `onto`, which may be one of the two.
+Status merge_onto(MergeOp op, const Tensor& first, const Tensor& second, void* onto);
+
 // Every element divided by `count`, which is at least 1; integers toward zero. In place if nobody
 // else has the tensor. Errors as of merge.
 Result<Tensor> divide(Tensor tensor, int64_t count);

@@ -1,4 +1,5 @@
 // Part of families.h: register_collective_reduces.
+#include <algorithm>
 #include <utility>
 
 #include "millrace/op/infer.h"
@@ -12,6 +13,15 @@ namespace {
 // that each member sends no more than twice its size. Two members send the same in both ways.
 constexpr size_t kWholeBytes = 64 << 10;
 constexpr size_t kWholeBytesOfTwo = 256 << 10;
+
+// Between members on one machine: what is in the cache of one processor is quickly read by the
+// other one.
+constexpr size_t kNearChunk = 128 << 10;
+constexpr size_t kNearAbreast = 2;
+// A few members near each other give everybody what is his, so that each waits for the others
+// once or twice; up to so many bytes everything is everybody's.
+constexpr size_t kFlatBytes = 8 << 10;
+constexpr int kFlatSize = 16;
 
 struct Reduction {
   MergeOp merge_op = MergeOp::add;
@@ -56,31 +66,67 @@ class ReduceKernel final : public CollectiveKernel {
   Result<Score> compose(KernelContext& context, const Seat& seat) const override {
     MR_ASSIGN(const Tensor input, shareable(context, 0));
     Score score{.dtype = input.dtype(), .merge_op = reduction_.merge_op};
-    const bool goes_whole = sends_whole(input.num_bytes(), seat.size);
-    const int64_t lanes = goes_whole ? 1 : lanes_for(input.num_bytes() / seat.size);
+    if (goes_flat(input.num_bytes(), seat)) {
+      score.chunks.resize(static_cast<size_t>(seat.size));
+      MR_ASSIGN(score.chunks[static_cast<size_t>(seat.rank)],
+                input.reshaped({input.num_elements()}));
+      score.lengths.assign(static_cast<size_t>(seat.size), input.num_elements());
+      score.lanes.push_back(flat_gather(seat.rank, seat.size));
+      return score;
+    }
+    const bool goes_whole = sends_whole(input.num_bytes(), seat);
+    const int64_t lanes = goes_whole ? 1 : lanes_of(input.num_bytes(), seat);
     const int64_t chunks = goes_whole ? 1 : lanes * seat.size;
     MR_ASSIGN(score.chunks, cut(input, chunks));
     score.lengths = cut_lengths(input.num_elements(), chunks);
     if (seat.size == 1) return score;
+    if (!goes_whole) {
+      score.lane_chunks = seat.size;
+      if (seat.is_near) score.abreast = kNearAbreast;
+      MR_ASSIGN(score.whole, Tensor::allocate(input.dtype(), {input.num_elements()}));
+    }
     for (int lane = 0; lane < lanes; ++lane) {
-      score.lanes.push_back(goes_whole ? halving_reduce(seat.rank, seat.size)
-                                       : ring_all_reduce(seat.rank, seat.size, lane * seat.size));
+      const int first = lane * seat.size;
+      score.lanes.push_back(goes_whole      ? halving_reduce(seat.rank, seat.size)
+                            : is_flat(seat) ? flat_all_reduce(seat.rank, seat.size, first)
+                                            : ring_all_reduce(seat.rank, seat.size, first));
     }
     return score;
   }
 
   Status finish(KernelContext& context, const Seat& seat,
                 std::vector<Tensor> chunks) const override {
+    if (goes_flat(context.input(0).num_bytes(), seat)) {
+      // In order of ranks, for all the same.
+      for (size_t i = 1; i < chunks.size(); ++i) {
+        MR_ASSIGN(chunks[0],
+                  merge(reduction_.merge_op, std::move(chunks[0]), std::move(chunks[i])));
+      }
+      chunks.resize(1);
+    }
     MR_ASSIGN(Tensor whole, join(chunks, context.input(0).shape()));
     chunks.clear();
     return context.set_output(0, reduction_.finished(std::move(whole), seat.size));
   }
 
  private:
-  bool sends_whole(size_t bytes, int size) const {
-    if (size == 1 || hint_ == "tree") return true;
+  static int64_t lanes_of(size_t bytes, const Seat& seat) {
+    const size_t each = bytes / static_cast<size_t>(seat.size);
+    if (!seat.is_near) return lanes_for(each);
+    return std::max<int64_t>(1, static_cast<int64_t>((each + kNearChunk - 1) / kNearChunk));
+  }
+  // Whether members give to each other without detours.
+  bool is_flat(const Seat& seat) const {
+    return seat.is_near && seat.size <= kFlatSize && hint_ != "ring" && hint_ != "tree";
+  }
+  bool goes_flat(size_t bytes, const Seat& seat) const {
+    return is_flat(seat) && seat.size > 2 && bytes <= kFlatBytes;
+  }
+  bool sends_whole(size_t bytes, const Seat& seat) const {
+    if (seat.size == 1 || hint_ == "tree") return true;
     if (hint_ == "ring") return false;
-    return bytes <= (size == 2 ? kWholeBytesOfTwo : kWholeBytes);
+    if (seat.size == 2) return bytes <= kWholeBytesOfTwo;
+    return bytes <= kWholeBytes && !is_flat(seat);
   }
 
   const Reduction reduction_;

@@ -37,6 +37,35 @@ Lane halving_reduce(int rank, int size, int chunk) {
   return lane;
 }
 
+Lane flat_gather(int rank, int size) {
+  Lane lane;
+  for (int i = 1; i < size; ++i) lane.push_back({.to = around(rank + i, size), .give = rank});
+  for (int i = 1; i < size; ++i) {
+    const int from = around(rank - i, size);
+    lane.push_back({.from = from, .take = from});
+  }
+  return lane;
+}
+
+Lane flat_all_reduce(int rank, int size, int first) {
+  Lane lane;
+  for (int i = 1; i < size; ++i) {
+    const int to = around(rank + i, size);
+    lane.push_back({.to = to, .give = first + to});
+  }
+  for (int i = 1; i < size; ++i) {
+    lane.push_back(
+        {.from = around(rank - i, size), .take = first + rank, .then = Move::Then::merge_after});
+  }
+  for (int i = 1; i < size; ++i)
+    lane.push_back({.to = around(rank + i, size), .give = first + rank, .stage = 1});
+  for (int i = 1; i < size; ++i) {
+    const int from = around(rank - i, size);
+    lane.push_back({.from = from, .take = first + from, .stage = 1});
+  }
+  return lane;
+}
+
 Lane ring_reduce(int rank, int size, int first) {
   Lane lane;
   const int right = around(rank + 1, size), left = around(rank - 1, size);

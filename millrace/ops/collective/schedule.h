@@ -48,6 +48,13 @@ Lane ring_gather(int rank, int size, int first = 0);
 // Both, one after the other.
 Lane ring_all_reduce(int rank, int size, int first = 0);
 
+// Everybody has chunk `rank` and gets all, straight from each: in one exchange.
+Lane flat_gather(int rank, int size);
+
+// Everybody has chunks first .. first + size, and gets the merge of all of each: each chunk goes
+// from everybody straight to one member, and its merge from there to everybody, in two exchanges.
+Lane flat_all_reduce(int rank, int size, int first = 0);
+
 // `source` has the chunk, and everybody gets it: down a binomial tree.
 Lane tree_broadcast(int rank, int size, int source, int chunk = 0);
 

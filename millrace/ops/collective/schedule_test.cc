@@ -117,6 +117,35 @@ TEST_CASE("a ring's all-reduce gives all chunks to all, the same to each") {
   }
 }
 
+TEST_CASE("a flat gather gives all chunks to all") {
+  for (int size = 1; size <= 9; ++size) {
+    std::vector<Chunks> chunks;
+    std::vector<Lane> lanes;
+    for (int rank = 0; rank < size; ++rank) {
+      chunks.emplace_back(static_cast<size_t>(size));
+      chunks.back()[static_cast<size_t>(rank)] = letter(rank);
+      lanes.push_back(flat_gather(rank, size));
+    }
+    const auto after = play_all(std::move(chunks), lanes);
+    REQUIRE(after.size() == static_cast<size_t>(size));
+    for (const Chunks& one : after) {
+      for (int rank = 0; rank < size; ++rank) CHECK(one[static_cast<size_t>(rank)] == letter(rank));
+    }
+  }
+}
+
+TEST_CASE("a flat all-reduce gives all chunks to all, the same to each") {
+  for (int size = 1; size <= 9; ++size) {
+    const auto after = with_everybody(size, static_cast<size_t>(size),
+                                      [&](int r) { return flat_all_reduce(r, size); });
+    REQUIRE(after.size() == static_cast<size_t>(size));
+    for (const Chunks& chunks : after) {
+      CHECK(chunks == after[0]);
+      for (const auto& chunk : chunks) CHECK(tells_of_all(*chunk, size));
+    }
+  }
+}
+
 TEST_CASE("a tree brings the source's chunk to everybody, whoever that is") {
   for (int size = 1; size <= 9; ++size) {
     for (int source = 0; source < size; ++source) {

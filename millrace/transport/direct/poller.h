@@ -19,7 +19,7 @@
 #include "millrace/transport/direct/connection.h"
 #include "millrace/transport/sockets/file_descriptor.h"
 #include "millrace/transport/threads/event.h"
-#include "millrace/transport/threads/lookout.h"
+#include "millrace/base/lookout.h"
 
 namespace millrace::transport {
 

@@ -14,7 +14,7 @@
 #include "millrace/transport/direct/outbox.h"
 #include "millrace/transport/protocol/oversight.h"
 #include "millrace/transport/sockets/file_descriptor.h"
-#include "millrace/transport/threads/lookout.h"
+#include "millrace/base/lookout.h"
 
 namespace millrace::transport {
 

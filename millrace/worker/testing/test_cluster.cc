@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "millrace/base/shared_memory.h"
 #include "millrace/cluster/testing/fake_services.h"
 
 namespace millrace::testing {
@@ -33,6 +34,7 @@ std::shared_ptr<Worker> TestCluster::make_worker(int task) {
                                                 .host = process.host,
                                                 .peers = peers_,
                                                 .departures = departures.get(),
+                                                .machine = this_machine(),
                                                 .abort_delay = std::chrono::milliseconds(20)});
 }
 

@@ -1,8 +1,8 @@
-#include "millrace/transport/threads/lookout.h"
+#include "millrace/base/lookout.h"
 
 #include <doctest/doctest.h>
 
-namespace millrace::transport {
+namespace millrace {
 namespace {
 
 struct Waiter {
@@ -53,6 +53,13 @@ TEST_CASE("who has looked in vain sleeps, until sleeps are short again") {
   CHECK(waiter.looks(1) == 1);
 }
 
+TEST_CASE("who begins with confidence looks at once") {
+  Waiter waiter{.lookout = Lookout::confident(std::chrono::microseconds(10))};
+  CHECK(waiter.looks(1) == 1);
+  CHECK(waiter.looks(kNever) > 0);
+  CHECK_FALSE(waiter.found);
+}
+
 TEST_CASE("a long sleep ends all confidence") {
   Waiter waiter;
   for (int i = 0; i < 20; ++i) waiter.sleep(kShort);
@@ -61,4 +68,4 @@ TEST_CASE("a long sleep ends all confidence") {
 }
 
 }  // namespace
-}  // namespace millrace::transport
+}  // namespace millrace

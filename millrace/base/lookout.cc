@@ -1,24 +1,20 @@
-#include "millrace/transport/threads/lookout.h"
+#include "millrace/base/lookout.h"
 
 #include <sched.h>
 
 #include <algorithm>
 
-namespace millrace::transport {
+namespace millrace {
 namespace {
 
-// How long one looks at most.
-constexpr std::chrono::microseconds kLongestLook{60};
 // A sleep of so long might have been none: twice the time that waking takes is in it.
 constexpr std::chrono::microseconds kShortSleep{200};
-constexpr int kMostConfidence = 8;
-constexpr int kEnough = 4;
 
 }  // namespace
 
 bool Lookout::finds(absl::FunctionRef<bool()> look) {
-  if (confidence_ < kEnough) return false;
-  const Now until = std::chrono::steady_clock::now() + kLongestLook;
+  if (!would_look()) return false;
+  const Now until = std::chrono::steady_clock::now() + longest_;
   do {
     if (look()) {
       confidence_ = std::min(confidence_ + 1, kMostConfidence);
@@ -35,4 +31,4 @@ void Lookout::has_slept(Now now) {
   confidence_ = was_short ? std::min(confidence_ + 1, kMostConfidence) : 0;
 }
 
-}  // namespace millrace::transport
+}  // namespace millrace

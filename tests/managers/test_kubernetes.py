@@ -152,7 +152,7 @@ def test_a_quota_that_forbids_a_part_of_the_job_leaves_no_other_part(shell):
 
 def test_of_two_jobs_that_keep_each_other_from_running_one_is_given_up_and_the_other_goes_on(shell):
     shell.kubectl("create", "quota", "small", "--hard=pods=5")
-    job = shell.job("sleep 3; echo ran", "{map: 4}", keep="1s")
+    job = shell.job("sleep 3; echo ran", "{map: 4}", keep="10s")
     ended = {}
 
     def run(name, patience):

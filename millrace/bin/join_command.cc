@@ -194,6 +194,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
   const Result<TfConfig> config = prepared(flags);
   if (config.status().code() == Code::cancelled) return kEndedByTerm;
+  if (config.status().code() == Code::aborted) return kDone;
   if (!config.ok()) return complain("join", config.status());
   if (!flags.roster.empty()) setenv(kRosterVariable, flags.roster.c_str(), 1);
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);

@@ -17,6 +17,7 @@
 #include "millrace/launch/follow_job.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/kubernetes/kubernetes_place.h"
+#include "millrace/launch/local_company.h"
 #include "millrace/launch/local_detached.h"
 #include "millrace/launch/slurm/slurm_place.h"
 #include "millrace/launch/yarn/yarn_place.h"
@@ -115,6 +116,15 @@ constexpr KnownPlace kJobPlaces[] = {
     {"local", make_local},
 };
 
+// This very program looks at it.
+std::vector<std::string> words_of_company(const std::string& name, const PlaceFlags& flags) {
+  std::vector<std::string> words = {"/proc/self/exe", "wait", name,
+                                    "--running",      "--on", flags.where};
+  if (!flags.context.empty()) words.insert(words.end(), {"--context", flags.context});
+  if (!flags.name_space.empty()) words.insert(words.end(), {"--namespace", flags.name_space});
+  return words;
+}
+
 Result<FollowedJob> submit_and_follow(JobPlace& place, const JobSpec& job,
                                       const FollowOptions& options) {
   MR_TRY(place.submit(job));
@@ -123,6 +133,20 @@ Result<FollowedJob> submit_and_follow(JobPlace& place, const JobSpec& job,
 }
 
 }  // namespace
+
+void leave_company(const JobPlace& place, const std::string& name, const PlaceFlags& flags) {
+  const std::optional<std::string> why = place.wants_looks(name);
+  if (!why) return;
+  const Result<pid_t> company = start_detached(words_of_company(name, flags));
+  if (why->empty() && company.ok()) return;
+  std::cerr << "millrace: '" << name << "' has not begun yet";
+  if (!why->empty()) std::cerr << ": " << *why;
+  if (company.ok())
+    std::cerr << "; process " << *company << " stays here until it has";
+  else
+    std::cerr << "; " << company.status().message();
+  std::cerr << "; whoever asks about jobs there lets it begin, too\n";
+}
 
 void add_place_details(CLI::App& verb, PlaceFlags& flags) {
   verb.add_option("--context", flags.context,

@@ -24,6 +24,10 @@ struct PlaceFlags {
   std::string name_space;
 };
 
+// After a job was submitted: leaves a process behind, if the job begins only when somebody looks at
+// it now and then; that ends when the job's tasks run. Says so if the job waits.
+void leave_company(const JobPlace& place, const std::string& name, const PlaceFlags& flags);
+
 // --on and what goes with it; `flags` outlives the parsing.
 void add_place_flags(CLI::App& verb, PlaceFlags& flags);
 // The same without --on, for a verb that has one of its own.

@@ -53,6 +53,7 @@ Result<std::string> submitted_again(const RerunFlags& flags, Random& random) {
     job.name = flags.name;
   }
   MR_TRY(place->submit(job));
+  leave_company(*place, job.name, flags.place);
   return job.name;
 }
 

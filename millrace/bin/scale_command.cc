@@ -24,13 +24,13 @@ next numbers, and those that go have the last. Who goes is asked to end (SIGTERM
 not failed: `millrace status` and the report say that it was scaled down. The job succeeds when those that are left and count have. Returns when the
 job's launcher has taken it on, and says what it changes; `millrace status` shows how far that is.
 
-On this machine, on Kubernetes, and on Slurm, where a job asks for all tasks that it may have. Tasks on YARN learn once who there is: there
-it is refused. Jobs of `millrace run` are not submitted, and have no name to be scaled by.
+On this machine, on Kubernetes, on YARN, and on Slurm, where a job asks for all tasks that it may have. Jobs of `millrace run` are not submitted, and have no name to be scaled by.
 
 Examples:
   millrace scale word-count map=4 --on local
   millrace scale word-count map=4 --on k8s --namespace words
   millrace scale words map=6 --on slurm
+  millrace scale words map=6 --on yarn
   millrace scale digits worker=1 evaluator=1 --on local
 
 Exit codes: 0 taken on, 1 there is no such job, it does not run, or it can't be scaled there, 2 the command line

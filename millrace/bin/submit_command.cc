@@ -17,6 +17,9 @@ on. Its name is printed. When it can't be submitted, nothing of it is left there
 --on k8s`, `--on slurm` and `--on yarn` show what would be submitted. Jobs on Slurm, on YARN and on this machine are
 kept below $MILLRACE_JOBS (~/.local/state/millrace); on Slurm and YARN all machines have to see that folder.
 
+On Kubernetes a job of several tasks begins when there is room for all of them. A process stays here until it has
+begun; without that, the job begins when anybody asks about jobs there.
+
 Examples:
   millrace submit word_count.yaml --on k8s
   millrace submit word_count.yaml --on slurm
@@ -45,6 +48,7 @@ int submit(const SubmitCommandFlags& flags, const std::vector<std::string>& extr
   const JobSpec job = submitted_job(*given, flags.submit, *random);
   const Status done = (*place)->submit(job);
   if (!done.ok()) return complain("submit", done);
+  leave_company(**place, job.name, where);
   std::cout << job.name << "\n";
   return kDone;
 }

@@ -18,8 +18,9 @@ longer needed do is waited for a minute; millrace stop ends them.
 Examples:
   millrace wait word-count --on k8s
   millrace wait word-count --on k8s --timeout 10m
+  millrace wait word-count --on k8s --running
 
-Exit codes: 0 the job succeeded, 1 it failed, or can't be asked about, 2 the command line makes no sense,
+Exit codes: 0 the job succeeded (or runs), 1 it failed, or can't be asked about, 2 the command line makes no sense,
 124 it has not ended in time, 130 interrupted: the job goes on.)";
 
 constexpr int kTooLate = 124;
@@ -29,11 +30,13 @@ struct WaitFlags {
   std::string job;
   PlaceFlags place;
   std::string timeout;
+  bool is_until_it_runs = false;
 };
 
 Result<FollowedJob> waited(const WaitFlags& flags, Random& random) {
   MR_ASSIGN(const auto place, place_of(flags.place, random, Clock::real()));
   FollowOptions options{.output = FollowOptions::Output::hidden};
+  if (flags.is_until_it_runs) options.how = FollowOptions::How::until_it_runs;
   if (!flags.timeout.empty()) {
     MR_ASSIGN(options.time_limit, parse_duration(flags.timeout).with("--timeout"));
   }
@@ -44,11 +47,14 @@ int wait(const WaitFlags& flags) {
   const auto random = make_random();
   const Result<FollowedJob> followed = waited(flags, *random);
   if (!followed.ok()) return complain("wait", followed.status());
-  if (followed->why == FollowedJob::Why::over) {
+  const JobStage stage = followed->sight.stage;
+  if (followed->why == FollowedJob::Why::over &&
+      (stage == JobStage::ended || stage == JobStage::ending)) {
     std::cout << render(followed->sight.report) << std::flush;
     return exit_code(followed->sight);
   }
   std::cerr << "millrace: " << sentence(followed->sight) << "\n";
+  if (followed->why == FollowedJob::Why::over) return kDone;
   return followed->why == FollowedJob::Why::time_limit ? kTooLate : kInterruptedHere;
 }
 
@@ -61,6 +67,7 @@ void add_wait(CLI::App& app, Invocation& invocation) {
   verb->add_option("JOB", flags->job, "The job's name")->type_name("")->required();
   add_place_flags(*verb, flags->place);
   verb->add_option("--timeout", flags->timeout, "How long at most")->type_name("DURATION");
+  verb->add_flag("--running", flags->is_until_it_runs, "Only until all of its tasks run");
   verb->callback([flags, &invocation] { invocation.run = [flags] { return wait(*flags); }; });
 }
 

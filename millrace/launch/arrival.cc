@@ -79,6 +79,8 @@ std::string to_line(const ArrivalAnswer& answer) {
   if (const auto* there = std::get_if<BeThere>(&answer))
     return line_of({{"be_at", there->address}});
   if (std::holds_alternative<HoldPlace>(answer)) return line_of({{"hold", true}});
+  if (std::holds_alternative<LeavePlace>(answer)) return line_of({{"leave", true}});
+  if (std::holds_alternative<TakenAddress>(answer)) return line_of({{"taken", true}});
   const auto& gathered = std::get<AllThere>(answer);
   TfConfig config;
   config.cluster = gathered.cluster;
@@ -120,6 +122,8 @@ Result<ArrivalAnswer> parse_arrival_answer(std::string_view line) {
     return ArrivalAnswer(BeThere{std::move(address)});
   }
   if (json.contains("hold")) return ArrivalAnswer(HoldPlace{});
+  if (json.contains("leave")) return ArrivalAnswer(LeavePlace{});
+  if (json.contains("taken")) return ArrivalAnswer(TakenAddress{});
   if (json.contains("waiting_for")) {
     MR_ASSIGN(StillMissing missing, missing_of(json));
     return ArrivalAnswer(std::move(missing));

@@ -8,8 +8,10 @@
 //   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
 //   or         {"be_at": "10.0.0.8:40123"}       it has served there before; it says all again then
 //   or         {"hold": true}                    all are there, and it is not wanted yet: it holds
-//   its
-//                                                port until it is told the cluster, or to end
+//                                                its port until it is told the cluster, or to end
+//   or         {"leave": true}                   it is not wanted yet, and has said where it can be
+//   or         {"taken": true}                   another task has said so of that address: it
+//                                                chooses another port, and says all again
 //
 // After the cluster, the same connection carries the task's record (cluster/task_record.h), in the
 // one direction that is left. Pure: values, and functions between them and text.
@@ -53,7 +55,12 @@ struct BeThere {
 };
 // Its role is to have fewer tasks, for now.
 struct HoldPlace {};
-using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted, BeThere, HoldPlace>;
+// The same, and it need not wait for that: it comes back to its address when it is wanted.
+struct LeavePlace {};
+// Others can't find two tasks at one address.
+struct TakenAddress {};
+using ArrivalAnswer =
+    std::variant<StillMissing, AllThere, NotWanted, BeThere, HoldPlace, LeavePlace, TakenAddress>;
 
 // With their ends.
 std::string to_line(const Arrival& arrival);

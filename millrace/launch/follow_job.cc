@@ -24,6 +24,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kWhilePending{500};
+// Of a job that has waited for a minute already: it may wait for hours.
+constexpr milliseconds kWhileWaiting{3000};
+constexpr milliseconds kLongWait = std::chrono::minutes(1);
 constexpr milliseconds kWhileRunning{1000};
 // Between two looks at files that grow.
 constexpr milliseconds kWhileGrowing{100};
@@ -76,8 +79,7 @@ class Follower {
       if (signals_.take() || console_.is_deserted()) return interrupted();
       if (options_.time_limit && clock_.now() >= start_ + *options_.time_limit)
         return done(FollowedJob::Why::time_limit);
-      if (options_.how == FollowOptions::How::to_the_end && clock_.now() >= next_look_)
-        MR_TRY(look());
+      if (options_.how != FollowOptions::How::once && clock_.now() >= next_look_) MR_TRY(look());
     }
   }
 
@@ -108,7 +110,7 @@ class Follower {
 
   Status look() {
     Result<JobSight> now = place_.look(name_);
-    next_look_ = clock_.now() + (sight_.stage == JobStage::pending ? kWhilePending : kWhileRunning);
+    next_look_ = clock_.now() + between_looks();
     if (!now.ok()) return bear(now.status());
     if (std::exchange(is_silent_, false)) console_.note("it answers again");
     heard_ = clock_.now();
@@ -116,6 +118,11 @@ class Follower {
     note_news(before);
     MR_TRY(heed_stuck());
     return heed_rest();
+  }
+
+  milliseconds between_looks() const {
+    if (sight_.stage != JobStage::pending) return kWhileRunning;
+    return sight_.age < kLongWait ? kWhilePending : kWhileWaiting;
   }
 
   // OK for as long as it may pass.
@@ -260,7 +267,7 @@ class Follower {
 
   void wait() {
     Clock::Time until = clock_.now() + kWhileRunning;
-    if (options_.how == FollowOptions::How::to_the_end) until = std::min(until, next_look_);
+    if (options_.how != FollowOptions::How::once) until = std::min(until, next_look_);
     std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
     for (const auto& [handle, output] : outputs_)
       if (output.command) events.push_back({output.command->descriptor(), POLLIN, 0});
@@ -284,6 +291,8 @@ class Follower {
 
   bool is_over() {
     if (options_.how == FollowOptions::How::once) return outputs_are_over();
+    if (options_.how == FollowOptions::How::until_it_runs && sight_.stage != JobStage::pending)
+      return true;
     if (sight_.stage == JobStage::ending)
       return decided_ && clock_.now() >= *decided_ + sight_.grace + kForTheRest;
     if (sight_.stage != JobStage::ended) return false;

@@ -15,8 +15,9 @@
 namespace millrace {
 
 struct FollowOptions {
-  // How long: until all has been shown that is there now, or until the job has ended.
-  enum class How { once, to_the_end };
+  // How long: until all has been shown that is there now; until all tasks run, or the job has
+  // ended; until it has ended.
+  enum class How { once, until_it_runs, to_the_end };
   How how = How::to_the_end;
 
   enum class Output { hidden, shown };

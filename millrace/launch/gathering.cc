@@ -28,7 +28,8 @@ std::vector<Gathering::Action> refuse(Gathering::Connection who, std::string why
 
 }  // namespace
 
-Gathering::Gathering(const JobSpec& job, std::string token) : job_(job), token_(std::move(token)) {
+Gathering::Gathering(const JobSpec& job, std::string token, Absent absent)
+    : job_(job), token_(std::move(token)), absent_(absent) {
   for (size_t role = 0; role < job_.roles.size(); ++role) {
     for (int index = 0; index < most_of(job_.roles[role]); ++index) {
       const TaskName task{job_.roles[role].name, 0, index};
@@ -58,24 +59,37 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   if (place.may_come_again) return came_again(from, arrival, known->second);
   if (!place.address.empty())
     return refuse(from, str_cat(name, " has come already, at ", place.address));
-  place.connection = from;
+  // The port of one that has left may be given to another.
+  if (is_taken(arrival.address)) return {Tell{from, to_line(ArrivalAnswer(TakenAddress{}))}};
   place.address = arrival.address;
-  by_connection_[from] = known->second;
+  place.is_announced = place.is_absent && absent_ == Absent::announce;
   ++num_there_;
   std::vector<Action> actions = {Came{known->second, place.address, arrival.machine}};
+  if (place.is_announced) {
+    actions.push_back(Tell{from, to_line(ArrivalAnswer(LeavePlace{}))});
+    actions.push_back(HangUp{from});
+  } else {
+    place.connection = from;
+    by_connection_[from] = known->second;
+  }
   if (complete()) {
     std::ranges::move(start_all(), std::back_inserter(actions));
-  } else {
+  } else if (!place.is_announced) {
     actions.push_back(Tell{from, to_line(ArrivalAnswer(missing(kMostNamed)))});
   }
   return actions;
+}
+
+bool Gathering::is_taken(const std::string& address) const {
+  return absent_ == Absent::announce &&
+         std::ranges::find(places_, address, &Place::address) != places_.end();
 }
 
 std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt, ForNow for_now) {
   Place& place = places_[task];
   place.attempt = attempt;
   place.is_absent = for_now == ForNow::holds;
-  place.may_come_again = started_;
+  place.may_come_again = started_ || place.is_announced;
   if (place.connection < 0) return {};
   // Of a machine that was lost, say: nothing that comes over it is of the next attempt.
   std::vector<Action> actions = {HangUp{place.connection}};
@@ -91,7 +105,8 @@ std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arri
   place.connection = from;
   place.may_come_again = false;
   by_connection_[from] = task;
-  return {Came{task, place.address, arrival.machine}, told(place)};
+  return {Came{task, place.address, arrival.machine},
+          started_ ? told(place) : Tell{from, to_line(ArrivalAnswer(missing(kMostNamed)))}};
 }
 
 AllThere Gathering::all_there(const Place& place) const {
@@ -124,6 +139,7 @@ std::vector<Gathering::Action> Gathering::start_all() {
   std::string line;
   std::optional<size_t> role;
   for (const Place& place : places_) {
+    if (place.connection < 0) continue;
     if (place.attempt > 1 || place.is_absent) {
       actions.push_back(told(place));
       continue;
@@ -144,7 +160,7 @@ std::vector<Gathering::Action> Gathering::left(Connection who) {
   place.connection = -1;
   by_connection_.erase(found);
   // Later its end is told by its process: the others have its address.
-  if (started_) return {};
+  if (started_ || place.is_announced) return {};
   --num_there_;
   place.address.clear();
   return {Came{task, ""},

@@ -7,8 +7,9 @@
 //      └── anything else: refused, hung up        └── gone: missing again      └── begins again:
 //      asked to serve where it did, and told the cluster when it says that it does
 //
-// Of roles that may be scaled all tasks come that there may be; those that are absent hold their
-// places, and are told the cluster when they are wanted.
+// Of roles that may be scaled all tasks come that there may be. Those that are absent hold their
+// places, and are told the cluster when they are wanted; or they only say where they can be, and
+// leave, and come again to that address.
 //
 // A task that comes while another connection has its name is refused: of two processes with one
 // index one is a leftover, and the first to come is the one that others may know already. Lines of
@@ -57,8 +58,10 @@ class Gathering {
   };
   using Action = std::variant<Tell, HangUp, Recorded, Came, Note>;
 
+  enum class Absent : uint8_t { hold, announce };
+
   // The job passes check().
-  Gathering(const JobSpec& job, std::string token);
+  Gathering(const JobSpec& job, std::string token, Absent absent = Absent::hold);
 
   std::vector<Action> said(Connection from, std::string_view line);
   std::vector<Action> left(Connection who);
@@ -84,11 +87,13 @@ class Gathering {
     int attempt = 1;
     bool may_come_again = false;
     bool is_absent = false;
+    bool is_announced = false;  // it has said where it can be, and left
   };
 
   std::vector<Action> arrived(Connection from, const Arrival& arrival);
   std::vector<Action> came_again(Connection from, const Arrival& arrival, size_t task);
   std::vector<Action> start_all();
+  bool is_taken(const std::string& address) const;
   // The cluster, or that it is to hold its place, to one that is there when all have been.
   Action told(const Place& place) const;
   // All addresses, and the environment of the place's role and its attempt.
@@ -96,6 +101,7 @@ class Gathering {
 
   const JobSpec job_;
   const std::string token_;
+  const Absent absent_;
   std::vector<Place> places_;  // roles in the order of the job, then by index
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<Connection, size_t> by_connection_;

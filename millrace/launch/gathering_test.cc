@@ -213,5 +213,51 @@ TEST_CASE("answers read as what was told") {
     CHECK(!parse_arrival_answer(none).ok());
 }
 
+// Two of at most four.
+JobSpec elastic() {
+  return {.roles = {{.name = "map", .count = 2, .least = 1, .most = 4}}, .command = {"count"}};
+}
+
+TEST_CASE("absent tasks say where they can be, leave, and are not waited for again") {
+  Gathering gathering(elastic(), "t", Gathering::Absent::announce);
+  const Lines left = {R"(tell 3 {"leave":true})", "hang up 3"};
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 3}, "d:4"))) ==
+        Lines{"came 3 d:4", left[0], left[1]});
+  CHECK(gathering.left(3).empty());
+  (void)gathering.said(2, arrival({"map", 0, 2}, "c:3"));
+  (void)gathering.said(0, arrival({"map", 0, 0}, "a:1"));
+  const Lines lines = shown(gathering.said(1, arrival({"map", 0, 1}, "b:2")));
+  const std::string cluster = R"({"cluster":{"map":["a:1","b:2","c:3","d:4"]},"environment":)"
+                              R"({"MILLRACE_ATTEMPT":"1"}})";
+  CHECK(lines == Lines{"came 1 b:2", "tell 0 " + cluster, "tell 1 " + cluster,
+                       "note all 4 tasks are there"});
+
+  // One that is wanted comes back to where it said.
+  CHECK(gathering.begins(3, 1).empty());
+  CHECK(shown(gathering.said(4, arrival({"map", 0, 3}, "d:9"))) ==
+        Lines{R"(tell 4 {"be_at":"d:4"})"});
+  CHECK(shown(gathering.said(4, arrival({"map", 0, 3}, "d:4"))) ==
+        Lines{"came 3 d:4", "tell 4 " + cluster});
+}
+
+TEST_CASE("one that is wanted before all were there comes back, and waits with the others") {
+  Gathering gathering(elastic(), "t", Gathering::Absent::announce);
+  (void)gathering.said(2, arrival({"map", 0, 2}, "c:3"));
+  (void)gathering.said(3, arrival({"map", 0, 3}, "d:4"));
+  CHECK(gathering.begins(2, 1).empty());
+  CHECK(shown(gathering.said(5, arrival({"map", 0, 2}, "c:3"))) ==
+        Lines{"came 2 c:3", R"(tell 5 {"waiting_for":["map:0","map:1"],"more":0})"});
+  (void)gathering.said(0, arrival({"map", 0, 0}, "a:1"));
+  CHECK(shown(gathering.said(1, arrival({"map", 0, 1}, "b:2"))).size() == 5);
+}
+
+TEST_CASE("of two tasks at one address the second has to choose another") {
+  Gathering gathering(elastic(), "t", Gathering::Absent::announce);
+  (void)gathering.said(2, arrival({"map", 0, 2}, "c:3"));
+  CHECK(shown(gathering.said(1, arrival({"map", 0, 1}, "c:3"))) ==
+        Lines{R"(tell 1 {"taken":true})"});
+  CHECK(shown(gathering.said(1, arrival({"map", 0, 1}, "c:5"))).size() == 2);
+}
+
 }  // namespace
 }  // namespace millrace

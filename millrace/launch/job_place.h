@@ -56,6 +56,10 @@ class JobPlace {
   // Errors: NOT_FOUND if there is no such job.
   virtual Result<JobSight> look(const std::string& name) = 0;
 
+  // Of the job that was submitted here: whether somebody has to look at it now and then until its
+  // tasks run, since nobody of ours does; and why it has not begun, if that is known.
+  virtual std::optional<std::string> wants_looks(const std::string& /*name*/) const { return {}; }
+
   // What was submitted. Errors: NOT_FOUND; UNIMPLEMENTED where the place does not keep that.
   virtual Result<JobSpec> job_of(const std::string& name) = 0;
 

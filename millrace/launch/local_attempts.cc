@@ -48,7 +48,8 @@ std::string TaskAttempts::log_path() const {
 
 Status TaskAttempts::start(const TaskProcess::Options& options) {
   restart_asked_.reset();
-  if (++attempt_ > 1) begin_attempt();
+  // The first one, too, when it was begun before, and forgotten.
+  if (++attempt_ > 1 || process_) begin_attempt();
   TaskPlan plan = plan_;
   plan.environment.emplace_back(kAttemptVariable, std::to_string(attempt_));
   std::optional<HeldPort> port;

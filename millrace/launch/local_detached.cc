@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "millrace/launch/local_company.h"
 #include "millrace/launch/local_guest.h"
 #include "millrace/launch/local_journal.h"
 #include "millrace/launch/supervision.h"
@@ -24,7 +25,6 @@ constexpr int kLookMilliseconds = 20;
 constexpr Clock::Duration kToBegin = seconds(30);
 constexpr int64_t kToBeginMicros = 30'000'000;
 constexpr Clock::Duration kAfterKill = seconds(10);
-constexpr int kCanNotRun = 126;
 
 // Its launcher may not have a journal yet, or not the lock on it.
 bool is_beginning(const KeptJob& job, const Clock& clock) {
@@ -35,21 +35,6 @@ bool is_beginning(const KeptJob& job, const Clock& clock) {
 
 void rest() { poll(nullptr, 0, kLookMilliseconds); }
 
-// In the child: nothing of who submitted stays with it but the directory and the environment.
-[[noreturn]] void become_launcher(const std::vector<char*>& words, int nothing, int log) {
-  setsid();
-  dup2(nothing, STDIN_FILENO);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  close_range(STDERR_FILENO + 1, ~0U, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
-  execv(words[0], words.data());
-  _exit(kCanNotRun);
-}
-
 }  // namespace
 
 Status DetachedHost::check(const JobSpec& job) { return millrace::check(job); }
@@ -57,18 +42,10 @@ Status DetachedHost::check(const JobSpec& job) { return millrace::check(job); }
 Result<pid_t> DetachedHost::fork_launcher(const KeptJob& job) const {
   std::vector<std::string> command = launch_;
   command.insert(command.end(), {job.folder, job_file_in(job.folder)});
-  std::vector<char*> words;
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
   const std::string path = launcher_log_in(job.folder);
   const Descriptor log(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!log.is_open() || !nothing.is_open())
-    return unavailable("can't write '", path, "': ", strerror(errno));
-  const pid_t pid = fork();
-  if (pid < 0) return error(Code::resource_exhausted, "no process: ", strerror(errno));
-  if (pid == 0) become_launcher(words, nothing.number(), log.number());
-  return pid;
+  if (!log.is_open()) return unavailable("can't write '", path, "': ", strerror(errno));
+  return start_detached(std::move(command), log.number());
 }
 
 Status DetachedHost::start(KeptJob& job) {

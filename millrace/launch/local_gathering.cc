@@ -24,13 +24,13 @@ constexpr int kBacklog = 1024;
 }  // namespace
 
 Result<LocalGathering> LocalGathering::listen(const JobSpec& job, const std::string& host,
-                                              std::string token) {
+                                              std::string token, Gathering::Absent absent) {
   MR_ASSIGN(const HeldPort port, HeldPort::bind(host, 0));
   Descriptor listener(fcntl(port.descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!listener.is_open() || ::listen(listener.number(), kBacklog) != 0)
     return unavailable("can't listen at ", host, ": ", strerror(errno));
   fcntl(listener.number(), F_SETFL, fcntl(listener.number(), F_GETFL) | O_NONBLOCK);
-  return LocalGathering(job, std::move(token), std::move(listener), port.port());
+  return LocalGathering(Gathering(job, std::move(token), absent), std::move(listener), port.port());
 }
 
 void LocalGathering::add_descriptors(std::vector<pollfd>& events) const {

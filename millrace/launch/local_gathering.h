@@ -23,7 +23,8 @@ class LocalGathering {
  public:
   // Listens at `host`, at a free port. The job passes check(). Errors: as of HeldPort::bind().
   static Result<LocalGathering> listen(const JobSpec& job, const std::string& host,
-                                       std::string token);
+                                       std::string token,
+                                       Gathering::Absent absent = Gathering::Absent::hold);
 
   int port() const { return port_; }
   void add_descriptors(std::vector<pollfd>& events) const;
@@ -51,8 +52,8 @@ class LocalGathering {
   };
   using Actions = std::vector<Gathering::Action>;
 
-  LocalGathering(const JobSpec& job, std::string token, Descriptor listener, int port)
-      : gathering_(job, std::move(token)), listener_(std::move(listener)), port_(port) {}
+  LocalGathering(Gathering gathering, Descriptor listener, int port)
+      : gathering_(std::move(gathering)), listener_(std::move(listener)), port_(port) {}
 
   bool is_crowded() const;
   void accept_all(Clock::Time now);

@@ -179,14 +179,20 @@ class Answers {
   std::string unread_;
 };
 
-// The cluster; or where this task has to serve, and to say so.
-Result<std::variant<AllThere, BeThere>> wait_for_all(Answers& answers, const JoinRequest& request) {
+constexpr int kMostPorts = 20;
+
+// The cluster; or where this task has to serve, or not to, and to say so.
+Result<std::variant<AllThere, BeThere, TakenAddress>> wait_for_all(Answers& answers,
+                                                                   const JoinRequest& request) {
   std::string last;
   for (;;) {
     Result<ArrivalAnswer> answer = answers.next();
     if (!answer.ok()) return answer.status().with(last);
     if (auto* all = std::get_if<AllThere>(&*answer)) return std::move(*all);
     if (auto* there = std::get_if<BeThere>(&*answer)) return std::move(*there);
+    if (std::holds_alternative<TakenAddress>(*answer)) return TakenAddress{};
+    if (std::holds_alternative<LeavePlace>(*answer))
+      return error(Code::aborted, short_name(request.task), " has said where it can be");
     if (const auto* refused = std::get_if<NotWanted>(&*answer))
       return error(Code::failed_precondition, short_name(request.task),
                    " may not join: ", refused->why);
@@ -229,16 +235,21 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
   MR_ASSIGN(HeldPort port, HeldPort::bind(host.listen, 0));
   std::string address = HostPort{host.name, port.port()}.to_string();
   Answers answers(socket, request.leash, deadline, clock);
-  for (bool is_told = false;; is_told = true) {
+  for (int tries = 0;; ++tries) {
     MR_TRY(
         send_line(socket, to_line(Arrival{request.token, request.task, address, request.machine})));
     MR_ASSIGN(auto answer, wait_for_all(answers, request));
     if (auto* all = std::get_if<AllThere>(&answer))
       return JoinedTask{std::move(*all), address, std::move(port), std::move(socket)};
-    const std::string known = std::get<BeThere>(answer).address;
-    if (is_told) return unavailable("the job's supervisor talks nonsense");
-    MR_ASSIGN(port, port_again(request.task, host, known, deadline, clock));
-    address = known;
+    if (tries == kMostPorts) return unavailable("the job's supervisor talks nonsense");
+    if (const auto* there = std::get_if<BeThere>(&answer)) {
+      MR_ASSIGN(port, port_again(request.task, host, there->address, deadline, clock));
+    } else {
+      // While this one is held, another is another.
+      MR_ASSIGN(HeldPort other, HeldPort::bind(host.listen, 0));
+      port = std::move(other);
+    }
+    address = HostPort{host.name, port.port()}.to_string();
   }
 }
 

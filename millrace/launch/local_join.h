@@ -38,7 +38,7 @@ struct JoinedTask {
 
 // Errors: UNAVAILABLE if the supervisor can't be reached or goes away, DEADLINE_EXCEEDED with who
 // is missing, FAILED_PRECONDITION if the task is not wanted, CANCELLED if it is told to end,
-// INVALID_ARGUMENT for addresses.
+// ABORTED if it was only to say where it can be, and has, INVALID_ARGUMENT for addresses.
 Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock);
 
 }  // namespace millrace

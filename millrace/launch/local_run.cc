@@ -120,7 +120,8 @@ Status make_directories(std::string_view what, const std::string& path) {
 
 // Wishes come by the job's folder, and addresses have to be known before all are there.
 bool can_scale(const LocalRunOptions& options) {
-  return !options.folder.empty() && (options.reach == nullptr || options.reach->holds_places);
+  return !options.folder.empty() && (options.reach == nullptr || options.reach->holds_places ||
+                                     options.reach->announces_places);
 }
 
 // Who comes back on another machine has another address than the others know.
@@ -212,6 +213,7 @@ class LocalRun {
   void start_tasks() {
     // Five descriptors per task.
     files_ = raise_descriptor_limit();
+    if (announces()) return announce_places();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
       if (!supervision_.is_absent(i)) {
         start_task(i);
@@ -222,6 +224,27 @@ class LocalRun {
     }
     write_journal();
   }
+
+  // The others wait: they would take the room in which absent tasks are to say where they can be.
+  void announce_places() {
+    for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i)
+      if (supervision_.is_absent(i)) hold_place(i);
+    starts_when_announced_ = true;
+    start_when_announced();
+    write_journal();
+  }
+
+  void start_when_announced() {
+    if (!starts_when_announced_ || !held_.empty() || !leaving_.empty()) return;
+    starts_when_announced_ = false;
+    for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
+      if (!supervision_.is_absent(i) && !tasks_[i].restart_asked() && tasks_[i].attempt() == 0)
+        start_task(i);
+      heed_signals();
+    }
+  }
+
+  bool announces() const { return gathering_ && scaling_ && reach_->announces_places; }
 
   void start_task(size_t index) {
     const Status started = begin_process(index, Gathering::ForNow::runs);
@@ -251,6 +274,7 @@ class LocalRun {
   void hold_places() {
     if (!gathering_ || !scaling_) return;
     if (supervision_.stopping()) return leave_places();
+    if (announces()) return;
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const bool is_free = supervision_.is_absent(i) && !held_.contains(i) && !unheld_.contains(i);
       if (is_free && tasks_[i].is_gone() && !lost_.contains(i)) hold_place(i);
@@ -285,7 +309,8 @@ class LocalRun {
   // Since all were there, the others look for it where it was.
   void stay_on_machine(size_t index) {
     const auto machine = machines_.find(index);
-    if (!gathering_ || !gathering_->complete() || machine == machines_.end()) return;
+    if (!gathering_ || machine == machines_.end()) return;
+    if (!gathering_->complete() && !announced_.contains(index)) return;
     if (!reach_->back_at || !staying_.insert(index).second) return;
     std::vector<std::string>& command = plan_.tasks[index].argv;
     command = reach_->back_at(std::move(command), machine->second);
@@ -302,7 +327,7 @@ class LocalRun {
       if (!asked) continue;
       if (held_.contains(i)) {
         use_place(i);
-      } else if (tasks_[i].is_gone() && !lost_.contains(i)) {
+      } else if (tasks_[i].is_gone() && !lost_.contains(i) && !leaving_.contains(i)) {
         unheld_.erase(i);
         start_task(i);
       } else if (clock_.now() - *asked > kPatience) {
@@ -328,6 +353,7 @@ class LocalRun {
     tell_of_missing();
     heed_signals();
     heed_wishes();
+    start_when_announced();
     start_again();
     hold_places();
     if (console_.is_deserted() && !supervision_.stopping())
@@ -366,6 +392,10 @@ class LocalRun {
   void came(const Gathering::Came& task) {
     note(JournalEntry{clock_.now(), TaskCame{task.task, task.address, task.machine}});
     if (!task.machine.empty()) machines_[task.task] = task.machine;
+    if (announces() && held_.erase(task.task) > 0) {
+      announced_.insert(task.task);
+      leaving_.insert(task.task);
+    }
     plan_.tasks[task.task].address = task.address;
     if (scaling_) write_roster();
   }
@@ -391,6 +421,10 @@ class LocalRun {
       if (!end) continue;
       read_gathering();
       if (end->lost) lost_.insert(i);
+      if (leaving_.erase(i) > 0) {
+        tasks_[i].forget_attempt();
+        continue;
+      }
       if (held_.contains(i)) {
         lose_place(i, facts_of(*end, tasks_[i]));
         continue;
@@ -575,6 +609,9 @@ class LocalRun {
   std::set<size_t> staying_;                // whose commands name their machine
   std::set<size_t> held_;                   // absent, and their places are held
   std::set<size_t> unheld_;                 // absent, and who held their places is gone
+  std::set<size_t> announced_;              // which have said where they can be
+  std::set<size_t> leaving_;                // of those: whose process for that is not gone yet
+  bool starts_when_announced_ = false;      // and none has been started for another reason
   std::optional<LocalJournal> journal_;
   std::optional<LocalScaling> scaling_;  // of a job that may be scaled
   std::vector<TaskAttempts> tasks_;
@@ -605,7 +642,9 @@ Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& op
   if (std::ranges::any_of(job.roles, scales))
     told.environment.emplace_back(kRosterVariable, roster_in(options.folder));
   MR_ASSIGN(LocalGathering gathering,
-            LocalGathering::listen(told, reach.listen_host, options.token));
+            LocalGathering::listen(
+                told, reach.listen_host, options.token,
+                reach.announces_places ? Gathering::Absent::announce : Gathering::Absent::hold));
   const std::string supervisor = HostPort{reach.known_as, gathering.port()}.to_string();
   LaunchPlan plan = plan_elsewhere(job, reach, supervisor, options.token);
   return Prepared{std::move(plan), {}, std::move(gathering)};

@@ -44,6 +44,9 @@ struct Reach {
   // Room for all tasks that the job may have is held from the start, so that those that are absent
   // can come then, and hold their places.
   bool holds_places = false;
+  // Or room is had when it is needed: those that are absent come once, say where they can be, and
+  // leave; when they are wanted they come back.
+  bool announces_places = false;
   // The whole command that brings a task that comes back there, made of the one of its first
   // attempt and of what its machine is called. Not set: that one does.
   std::function<std::vector<std::string>(std::vector<std::string> first,

@@ -229,11 +229,10 @@ def test_nothing_is_run_beside_a_task_before_it_runs(ask):
     assert code == 1 and "map:0 does not run yet" in output, output
 
 
-def test_who_would_scale_a_job_is_told_why_not_and_what_to_do(ask):
+def test_who_would_scale_a_role_of_fixed_size_is_told_what_to_write(ask):
     ask(SUBMITTED, "submit", "words.yaml")
     code, output = ask({}, "scale", "words", "map=2")
-    assert code == 1 and "none can join them later, so that it can't be scaled" in output, output
-    assert "submit it with another count" in output, output
+    assert code == 2 and "its job file says neither min nor max" in output, output
 
 
 def test_a_job_that_may_not_be_stopped_stays(ask, tmp_path):

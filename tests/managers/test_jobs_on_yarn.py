@@ -320,3 +320,63 @@ def test_a_job_that_has_ended_goes_when_its_time_is_over(queue):
     assert queue.millrace("run", queue.job(HELPERS_WAIT, keep="1s"))[0] == 0
     queue.wait_until(lambda: "words" not in queue.millrace("list")[1], "its time is over")
     queue.wait_until(lambda: queue.left() == ([], []), "nothing is left")
+
+
+# --- other numbers of tasks ---
+
+
+def test_a_job_is_scaled_from_two_to_four_to_one(queue):
+    roles = "{files: 1, map: {count: 2, min: 1, max: 4}}"
+    script = (
+        'echo "attempt $MILLRACE_ATTEMPT at $MILLRACE_LISTEN_ADDRESS knows {map_hosts}"; '
+        "until [ -e end ]; do sleep 0.1; done"
+    )
+    code, output = queue.millrace("submit", queue.job(script, roles))
+    assert code == 0, output
+    queue.wait_for_tasks()
+    # The launcher and three tasks: nothing is held for those that are absent.
+    assert queue.num_containers() == 4
+    assert queue.millrace("scale", "words", "map=4") == (0, "map: 2 -> 4 tasks\n")
+    queue.wait_for_tasks(5)
+    queue.wait_until(lambda: queue.num_containers() == 6, "YARN has given two containers more")
+    queue.wait_until(
+        lambda: "attempt 1" in queue.millrace("logs", "words", "map:2")[1], "map:2 has begun"
+    )
+    assert queue.millrace("scale", "words", "map=1") == (0, "map: 4 -> 1 task\n")
+    queue.wait_for_tasks(2)
+    queue.wait_until(lambda: queue.num_containers() == 3, "their containers are given back")
+    status = queue.millrace("status", "words")[1]
+    assert re.search(r"map:3 .*scaled down", status), status
+    queue.millrace("scale", "words", "map=3")
+    queue.wait_for_tasks(4)
+    queue.wait_until(
+        lambda: "attempt 2" in queue.millrace("logs", "words", "map:2")[1], "it has come back"
+    )
+    (queue.folder / "end").touch()
+    code, output = queue.millrace("wait", "words")
+    assert code == 0 and "job succeeded" in output, output
+    assert re.search(r"map:2 +completed, attempt 2", output), output
+    logs = queue.millrace("logs", "words", "map:2")[1]
+    told = re.findall(r"attempt (\d) at (\S+) knows (\S+)", logs)
+    assert [attempt for attempt, *_ in told] == ["1", "2"] and told[0][1:] == told[1][1:], logs
+    assert told[0][2].count(",") == 3 and told[0][1] == told[0][2].split(",")[2]
+    assert queue.millrace("stop", "words")[0] == 0
+    assert queue.left() == ([], [])
+
+
+def test_a_task_that_scaling_takes_away_has_its_grace_and_is_killed_then(queue):
+    roles = "{files: 1, map: {count: 2, min: 1}}"
+    script = HELPERS_WAIT + (
+        "[ {task_index} = 1 ] && { trap 'echo asked >> asked' TERM; echo $$ > pid; "
+        "while :; do sleep 1; done; }; until [ -e end ]; do sleep 0.1; done"
+    )
+    queue.millrace("submit", queue.job(script, roles))
+    queue.wait_for_tasks()
+    queue.wait_until((queue.folder / "pid").exists, "map:1 runs")
+    assert queue.millrace("scale", "words", "map=1")[0] == 0
+    queue.wait_for_tasks(2)
+    pid = (queue.folder / "pid").read_text().strip()
+    queue.wait_until(lambda: not Path(f"/proc/{pid}").exists(), "it is killed")
+    assert (queue.folder / "asked").exists()
+    (queue.folder / "end").touch()
+    assert queue.millrace("wait", "words")[0] == 0

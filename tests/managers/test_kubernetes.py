@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import threading
+import time
 
 import pytest
 
@@ -151,7 +152,7 @@ def test_a_quota_that_forbids_a_part_of_the_job_leaves_no_other_part(shell):
 
 def test_of_two_jobs_that_keep_each_other_from_running_one_is_given_up_and_the_other_goes_on(shell):
     shell.kubectl("create", "quota", "small", "--hard=pods=5")
-    job = shell.job("sleep 3; echo ran", "{map: 4}", keep="1s")
+    job = shell.job("sleep 3; echo ran", "{map: 4}", keep="10s")
     ended = {}
 
     def run(name, patience):
@@ -167,6 +168,118 @@ def test_of_two_jobs_that_keep_each_other_from_running_one_is_given_up_and_the_o
     # Where it came first, it has run before the other.
     assert ended["one"][0] == 0 or "the namespace's quota is too small" in ended["one"][1]
     until(lambda: shell.left() == "", "both are removed")
+
+
+# --- jobs that need more than there is at once ---
+
+
+def most_of_all_memory(shell, tasks):
+    """So much for each of that many tasks that no two jobs of them fit at once."""
+    nodes = json.loads(shell.kubectl("get", "nodes", "-o", "json"))["items"]
+    free = [int(node["status"]["allocatable"]["memory"].removesuffix("Ki")) for node in nodes]
+    each = min(free) * len(free) // tasks * 9 // 10
+    return f"{{map: {{count: {tasks}, memory: {each}Ki}}}}"
+
+
+def machines_held(shell):
+    """How many pods of each job have a machine."""
+    pods = json.loads(shell.kubectl("get", "pods", "-o", "json"))["items"]
+    held = {"one": 0, "two": 0}
+    for pod in pods:
+        is_over = pod["status"]["phase"] in ("Succeeded", "Failed")
+        if "nodeName" in pod["spec"] and not is_over:
+            held[pod["metadata"]["labels"]["app.kubernetes.io/instance"]] += 1
+    return held
+
+
+def test_two_jobs_of_which_only_one_fits_run_one_after_the_other(shell):
+    job = shell.job("sleep 8; echo ran", most_of_all_memory(shell, 8))
+    submitted = [shell.start("submit", job, "--name", name) for name in ("one", "two")]
+    for each in submitted:
+        output, _ = each.communicate(timeout=PATIENCE)
+        assert each.returncode == 0, output
+    told = r"no room for all of it: \d of 8 tasks fit"
+    until(
+        lambda: any(re.search(told, shell.millrace("status", it)[1]) for it in ("one", "two")),
+        "one of them waits",
+    )
+    # Nobody asks any more but those that `submit` has left behind.
+    both = []
+
+    def have_ended():
+        both.append(machines_held(shell))
+        jobs = json.loads(shell.kubectl("get", "jobs", "-o", "json"))["items"]
+        return all(job["status"].get("succeeded") == 8 for job in jobs)
+
+    until(have_ended, "both have ended")
+    assert not any(held["one"] and held["two"] for held in both), both
+    for name in ("one", "two"):
+        code, output = shell.millrace("wait", name)
+        assert code == 0 and "job succeeded" in output, output
+        assert shell.millrace("logs", name)[1].count("| ran") == 8
+        assert shell.millrace("stop", name)[0] == 0
+    assert shell.left() == ""
+
+
+def test_two_jobs_that_are_run_and_of_which_only_one_fits_both_succeed(shell):
+    job = shell.job("sleep 5; echo ran", most_of_all_memory(shell, 4))
+    running = [shell.start("run", job, "--name", name) for name in ("one", "two")]
+    outputs = [each.communicate(timeout=PATIENCE)[0] for each in running]
+    for each, output in zip(running, outputs):
+        assert each.returncode == 0 and output.count("| ran") == 4, output
+    assert sum("no room for all of it" in output for output in outputs) == 1, outputs
+
+
+def apply_a_half(shell, name, path):
+    """A job that is let in, and has half of its pods."""
+    text = open(path).read().replace("name: words", f"name: {name}")
+    (shell.folder / "named.yaml").write_text(text)
+    manifests = shell.run("millrace", "explain", "named.yaml", "--on", "k8s").stdout
+    (shell.folder / f"{name}.yaml").write_text(
+        manifests.replace("parallelism: 8", "parallelism: 4")
+    )
+    shell.kubectl("apply", "-f", f"{name}.yaml")
+    note = f"millrace/admission=admitted {int(time.time())} 0 0"
+    shell.kubectl("annotate", "job", f"{name}-map", note)
+
+
+def test_of_two_jobs_that_hold_half_of_the_machines_each_the_younger_gives_way(shell):
+    # As when two let them in at one moment, who did not see each other's.
+    job = shell.job("sleep 50; echo ran", most_of_all_memory(shell, 8))
+    for name in ("one", "two"):
+        apply_a_half(shell, name, job)
+    until(lambda: machines_held(shell) == {"one": 4, "two": 4}, "each holds a half")
+    for name in ("one", "two"):
+        shell.kubectl("patch", "job", f"{name}-map", "-p", '{"spec": {"parallelism": 8}}')
+    waiting = shell.start("wait", "one")
+    until(
+        lambda: "it has let go of its machines" in shell.millrace("status", "two")[1],
+        "the younger gives way",
+    )
+    output, _ = waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 0 and "job succeeded" in output, output
+    code, output = shell.millrace("wait", "two")
+    assert code == 0 and "job succeeded" in output, output
+    for name in ("one", "two"):
+        assert shell.millrace("logs", name)[1].count("| ran") == 8
+
+
+def test_a_login_that_sees_one_namespace_only_lets_jobs_in_one_after_the_other(shell):
+    shell.kubectl(
+        "create",
+        "role",
+        "user",
+        "--verb=create,get,list,patch,delete",
+        "--resource=jobs.batch,pods,pods/log,services,configmaps,secrets,events",
+    )
+    shell.kubectl("create", "rolebinding", "user", "--role=user", "--user=guest")
+    guest = shell.environment["KUBECONFIG"].replace("admin", "guest")
+    user = type(shell)({**shell.environment, "KUBECONFIG": guest}, shell.space, shell.folder)
+    job = shell.job("sleep 5; echo ran", most_of_all_memory(shell, 4))
+    running = [user.start("run", job, "--name", name) for name in ("one", "two")]
+    for each in running:
+        output, _ = each.communicate(timeout=PATIENCE)
+        assert each.returncode == 0 and output.count("| ran") == 4, output
 
 
 def test_pending_says_what_it_waits_for(shell):

@@ -118,9 +118,10 @@ Result<Objects> KubernetesPlace::items(const std::vector<std::string>& words) {
 Status KubernetesPlace::submit(const JobSpec& job) {
   const KubernetesDraw draw{
       .token = str_cat(in_hexadecimal(random_.next()), in_hexadecimal(random_.next())),
-      .run = in_hexadecimal(random_.next())};
+      .run = in_hexadecimal(random_.next()),
+      .admission = to_text(Admission{.since = now()})};
   MR_ASSIGN(const Objects manifests, kubernetes_manifests(job, draw));
-  const Status made = create(manifests);
+  const Status made = create(manifests, is_gang(job));
   if (made.ok()) return {};
   // Without a cluster or a login nothing can have been made.
   if (made.code() == Code::failed_precondition || made.code() == Code::unauthenticated)
@@ -136,7 +137,7 @@ Status KubernetesPlace::submit(const JobSpec& job) {
                            "; its objects have the label ", kRunLabel, "=", draw.run));
 }
 
-Status KubernetesPlace::create(const Objects& manifests) {
+Status KubernetesPlace::create(const Objects& manifests, bool is_gang) {
   // Once only: of a call that was not answered nobody knows what it has made.
   MR_ASSIGN(const std::string answer,
             ask({"create", "--filename=-", "--output=json"}, as_list(manifests), Tries::one));
@@ -146,9 +147,17 @@ Status KubernetesPlace::create(const Objects& manifests) {
     return object["kind"] == "Job" && object["metadata"]["name"] == head_name;
   });
   if (head == made.end()) return unavailable("the cluster has not made the Job ", head_name);
-  return ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
+  MR_TRY(ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
              as_list(owned_by(*head, made)), Tries::several)
-      .status();
+             .status());
+  if (!is_gang) return {};
+  wants_looks_ = "";
+  const std::string name = object_text(*head, {"metadata", "labels", kInstanceLabel});
+  const Status let_in = let_jobs_in(object_text(*head, {"metadata", "namespace"}));
+  if (let_in.ok() && waits_.contains(name)) wants_looks_ = waits_[name];
+  // It is there, and whoever looks next may have more luck.
+  if (may_pass(let_in)) wants_looks_ = let_in.message();
+  return may_pass(let_in) ? Status() : let_in;
 }
 
 Result<JobSight> KubernetesPlace::look(const std::string& name) {
@@ -156,7 +165,12 @@ Result<JobSight> KubernetesPlace::look(const std::string& name) {
     return not_found("no job is called '", name, "': ", kSubmittedNameRule);
   MR_ASSIGN(const Objects objects,
             items({"get", "jobs.batch,pods", "--selector", selector_of(name)}));
+  heed_gangs(objects);
   MR_ASSIGN(JobSight sight, sight_of(name, objects, {}, now()));
+  if (waits_.contains(name)) {
+    tell_waiting(sight);
+    return sight;
+  }
   if (!lacks_pods(sight) || sight.age < seconds(2)) return sight;
   const Result<Objects> events =
       items({"get", "events", "--field-selector=involvedObject.kind=Job,reason=FailedCreate"});
@@ -182,6 +196,7 @@ Result<JobSpec> KubernetesPlace::job_of(const std::string& name) {
 Result<std::vector<JobSight>> KubernetesPlace::list() {
   MR_ASSIGN(const Objects objects,
             items({"get", "jobs.batch,pods", "--selector", str_cat(kManagedByLabel, "=millrace")}));
+  heed_gangs(objects);
   return sights_of(objects, now());
 }
 

@@ -3,6 +3,7 @@
 // has a time limit; what may pass (nobody answers, a slow server) is tried again a few times.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/launch/job_place.h"
+#include "millrace/launch/kubernetes/gang.h"
 #include "millrace/launch/local_tries.h"
 
 namespace millrace {
@@ -32,6 +34,7 @@ class KubernetesPlace final : public JobPlace {
 
   Status submit(const JobSpec& job) override;
   Result<JobSight> look(const std::string& name) override;
+  std::optional<std::string> wants_looks(const std::string& name) const override;
   Result<JobSpec> job_of(const std::string& name) override;
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
@@ -54,10 +57,15 @@ class KubernetesPlace final : public JobPlace {
   Result<std::string> ask(const std::vector<std::string>& words, const std::string& input,
                           Tries tries);
   Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
-  Status create(const std::vector<nlohmann::ordered_json>& manifests);
+  Status create(const std::vector<nlohmann::ordered_json>& manifests, bool is_gang);
   Status remove_labelled(const std::string& selector);
   Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);
   Status end_restarts(const std::string& name);
+  // Lets jobs in that there is room for, and makes room (admission.h).
+  Status let_jobs_in(const std::string& name_space);
+  void heed_gangs(const std::vector<nlohmann::ordered_json>& objects);
+  void tell_waiting(JobSight& sight) const;
+  Status change_admission(const Gang& gang, const Admission& next);
   // Of scale().
   Result<std::vector<nlohmann::ordered_json>> scalable(const std::string& name);
   Status change_sizes(const std::string& name, const std::vector<ScaledRole>& roles);
@@ -71,6 +79,9 @@ class KubernetesPlace final : public JobPlace {
   const KubernetesOptions options_;
   Random& random_;
   const Clock& clock_;
+  std::optional<std::string> wants_looks_;         // the job that was submitted
+  std::map<std::string, std::string> waits_ = {};  // by job, why it is not let in
+  Clock::Time next_admission_ = {};
 };
 
 }  // namespace millrace

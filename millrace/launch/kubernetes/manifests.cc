@@ -11,6 +11,7 @@
 #include "millrace/cluster/roster.h"
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/job_file.h"
+#include "millrace/launch/kubernetes/gang.h"
 #include "millrace/launch/kubernetes/pod_restarts.h"
 #include "millrace/launch/kubernetes/pod_words.h"
 #include "millrace/launch/kubernetes/role_sizes.h"
@@ -245,6 +246,17 @@ void label_run(Json& manifest, const std::string& run) {
     manifest["spec"]["template"]["metadata"]["labels"][kRunLabel] = run;
 }
 
+// It begins when somebody lets it in (admission.h).
+void hold_back(std::vector<Json>& manifests, const std::string& admission) {
+  const std::string head = head_of(manifests)["metadata"]["name"];
+  for (Json& manifest : manifests) {
+    if (manifest["kind"] != "Job") continue;
+    manifest["spec"]["suspend"] = true;
+    if (manifest["metadata"]["name"] == head)
+      manifest["metadata"]["annotations"][kAdmissionAnnotation] = admission;
+  }
+}
+
 Status check_for_kubernetes(const JobSpec& job) {
   MR_TRY(check(job));
   for (const RoleSpec& role : job.roles) MR_TRY(pod_restarts(role).status());
@@ -294,6 +306,7 @@ Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job, const Kuberne
   }
   if (!draw.run.empty())
     for (Json& manifest : manifests) label_run(manifest, draw.run);
+  if (!draw.admission.empty() && is_gang(job)) hold_back(manifests, draw.admission);
   return manifests;
 }
 
@@ -305,6 +318,12 @@ const Json& head_of(const std::vector<Json>& manifests) {
 }
 
 bool may_be_scaled(const JobSpec& job) { return std::ranges::any_of(job.roles, scales); }
+
+bool is_gang(const JobSpec& job) {
+  int tasks = 0;
+  for (const RoleSpec& role : job.roles) tasks += role.count;
+  return tasks > 1 && job.queue.empty();
+}
 
 std::string roster_of(const JobSpec& job) {
   AbsentTasks absent;

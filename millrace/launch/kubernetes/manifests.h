@@ -29,6 +29,8 @@ namespace millrace {
 struct KubernetesDraw {
   std::string token = {};  // nobody guesses it
   std::string run = {};    // a label of all objects; empty: none
+  // Of a gang, what stands on its head (gang.h), and its Jobs are suspended; empty: they are not.
+  std::string admission = {};
 };
 
 // What the objects carry for those who look at them again (sight.h).
@@ -56,6 +58,8 @@ Result<std::vector<nlohmann::ordered_json>> kubernetes_manifests(const JobSpec& 
 const nlohmann::ordered_json& head_of(const std::vector<nlohmann::ordered_json>& manifests);
 
 bool may_be_scaled(const JobSpec& job);  // some role of it
+// It has several tasks, which are to have their machines together, and nobody else sees to that.
+bool is_gang(const JobSpec& job);
 // Which tasks are absent when each role has `count` (cluster/roster.h).
 std::string roster_of(const JobSpec& job);
 // The ConfigMap of the job that is called so, and what it has the roster under.

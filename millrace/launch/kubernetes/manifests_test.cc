@@ -37,6 +37,28 @@ TEST_CASE("jobs in testdata become the objects beside them") {
   }
 }
 
+TEST_CASE("a job of several tasks is made suspended, and says on one of its Jobs how far it is") {
+  const std::string file = "testdata/gang.job.yaml";
+  const JobSpec job = parse_job_file(content(file), file).value();
+  KubernetesDraw draw = kDraw;
+  draw.admission = "waiting 1769860805 0 0";
+  CHECK(to_yaml_file(kubernetes_manifests(job, draw).value()) == content("testdata/gang.yaml"));
+}
+
+TEST_CASE("a single task is not held back, nor a job that a queue holds") {
+  KubernetesDraw draw = kDraw;
+  draw.admission = "waiting 1769860805 0 0";
+  JobSpec single = counting_words();
+  single.roles = {{"map", 1}};
+  JobSpec queued = counting_words();
+  queued.queue = "team";
+  for (const JobSpec& job : {single, queued}) {
+    CHECK(!is_gang(job));
+    for (const auto& manifest : kubernetes_manifests(job, draw).value())
+      if (manifest["kind"] == "Job") CHECK(!manifest["spec"].contains("suspend"));
+  }
+}
+
 TEST_CASE("every task has the name under which the others look for it") {
   const auto manifests = kubernetes_manifests(counting_words(), kDraw).value();
   REQUIRE(manifests.size() == 5);

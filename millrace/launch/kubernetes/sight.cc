@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/launch/kubernetes/gang.h"
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/object_words.h"
 #include "millrace/launch/kubernetes/seen_role.h"
@@ -47,6 +48,7 @@ class Look {
       if (!is_job(object)) continue;
       submitted_ =
           std::min(submitted_, seconds_of(object_text(object, {"metadata", "creationTimestamp"})));
+      is_gang_ = is_gang_ || !annotation_of(object, kAdmissionAnnotation).empty();
       sight_.grace = milliseconds(number_of(annotation_of(object, kGraceAnnotation)));
       if (!annotation_of(object, kRestEndedAnnotation).empty()) continue;
       // The second is there first: while the pods are being ended.
@@ -159,7 +161,8 @@ class Look {
   // Its pod is not made yet, or has been removed.
   void add_without_pod(const SeenRole& role, size_t index, TaskSight& task) {
     if (role.is_suspended && role.end == nullptr) {
-      task.text = "it is held back until its queue has room";
+      task.text = is_gang_ ? "there is to be room for all of its job"
+                           : "it is held back until its queue has room";
       return;
     }
     if (role.end == nullptr && !role.completed_indexes[index] && !role.failed_indexes[index]) {
@@ -278,6 +281,7 @@ class Look {
   const Objects& events_;
   const int64_t now_;
   int64_t submitted_ = 0;
+  bool is_gang_ = false;    // its tasks are to come to run together
   int64_t time_limit_ = 0;  // seconds, if it was reached
   bool active_ = false;     // pods are there that have not ended, or will be
   std::vector<SupervisedTask> supervised_;

@@ -65,7 +65,7 @@ std::string master_command(const YarnLaunch& launch) {
 }
 
 int64_t launcher_megabytes(const JobSpec& job) {
-  return kMasterMegabytes + kErrandMegabytes * static_cast<int64_t>(count_tasks(job));
+  return kMasterMegabytes + kErrandMegabytes * static_cast<int64_t>(count_planned(job));
 }
 
 ordered_json environment_json(const YarnLaunch& launch) {
@@ -130,7 +130,7 @@ Status check_fits(const JobSpec& job, const YarnLimits& most) {
   }
   if (const int64_t megabytes = launcher_megabytes(job); megabytes > most.megabytes)
     return invalid("the cluster has no machines for this job: its launcher asks for ", megabytes,
-                   " MiB of memory for ", count_tasks(job), " tasks, and YARN gives ",
+                   " MiB of memory for ", count_planned(job), " tasks, and YARN gives ",
                    most.megabytes, " at most; ask for fewer tasks");
   return {};
 }
@@ -184,6 +184,7 @@ Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::strin
       .own_failure = kErrandFailed,
       .machine_variable = "NM_HOST",
       .comes_back = true,
+      .announces_places = true,
       .back_at =
           [first = 1 + static_cast<int>(job.roles.size()), racks](std::vector<std::string> words,
                                                                   const std::string& machine) {

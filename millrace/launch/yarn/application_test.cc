@@ -145,6 +145,7 @@ TEST_CASE("a task that comes back asks for a container on its machine, by a prio
   CHECK(yarn_application(job, known_launch()).ok());
   const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1", {{"n3", "/r"}});
   REQUIRE(reach.comes_back);
+  CHECK(reach.announces_places);
   const LaunchPlan plan = plan_elsewhere(job, reach, "n1:4000", "7");
   const std::vector<std::string> again = reach.back_at(plan.tasks[2].argv, "n3");
   const std::vector<std::string> begin(again.begin(), again.begin() + 12);

@@ -175,13 +175,6 @@ Status YarnHost::ask_to_end(const ApplicationState& application) {
       .status();
 }
 
-Status YarnHost::can_scale() {
-  return error(Code::unimplemented,
-               "on YARN a job's tasks learn from each other where they are once, when all of them "
-               "are there, and none can join them later, so that it can't be scaled: stop it and "
-               "submit it with another count");
-}
-
 Result<GuestCommand> YarnHost::guest_of(const KeptJob&, const TaskSight& task,
                                         const std::vector<std::string>&, Terminal) {
   return error(Code::unimplemented,

@@ -35,8 +35,7 @@ class YarnHost final : public LauncherHost {
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // Asks the launcher to end the tasks within the job's grace; then YARN does.
   Status end(const KeptJob& job) override;
-  // UNIMPLEMENTED: addresses are told once, when all are there.
-  Status can_scale() override;
+  Status can_scale() override { return {}; }
   // UNIMPLEMENTED: YARN starts containers and runs nothing in them.
   Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
                                 const std::vector<std::string>& command,

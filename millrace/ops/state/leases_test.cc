@@ -10,6 +10,7 @@
 #include "millrace/op/once_factory.h"
 #include "millrace/ops/state/device_time.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/held_lease.h"
 #include "millrace/ops/state/lease.h"
 #include "millrace/ops/state/variable.h"
 #include "millrace/ops/testing/op_bench.h"
@@ -316,18 +317,24 @@ class UpdateBench {
                     .value()[0];
     *variable_.ref->tensor = Tensor::scalar<int32_t>(0);
   }
-  void hold(const Lease& lease, const std::string& as) {
-    REQUIRE(bench()
-                .run("_HoldLease", {Tensor::scalar(encode_lease(lease))},
-                     {.name = "hold", .attrs = {{"held_as", as}}})
-                .ok());
+  // The step that comes is made under this lease, and was under another one before.
+  void hold(const Lease& lease) {
+    leases_.clear();
+    bench().step().leases = &leases_;
+    REQUIRE(hold_too(lease).ok());
   }
-  Status add(int value, const std::string& held_as, const std::string& node = "add") {
-    return add(Tensor::scalar<int32_t>(value), held_as, node);
+  Status hold_too(const Lease& lease, const std::string& as = "before") {
+    return bench()
+        .run("_HoldLease", {Tensor::scalar(encode_lease(lease))},
+             {.name = "hold", .attrs = {{"held_as", as}}})
+        .status();
   }
-  Status add(Tensor value, const std::string& held_as, const std::string& node = "add") {
+  Status add(int value, const std::string& node = "add", const std::string& as = "before") {
+    return add(Tensor::scalar<int32_t>(value), node, as);
+  }
+  Status add(Tensor value, const std::string& node = "add", const std::string& as = "before") {
     auto outputs = bench().run("AssignAdd", {variable_, std::move(value)},
-                               {.name = node, .attrs = {{std::string(kUnderLease), held_as}}});
+                               {.name = node, .attrs = {{std::string(kUnderLease), as}}});
     if (!outputs.ok()) return outputs.status();
     CHECK((*outputs)[0].ref != nullptr);
     return {};
@@ -337,6 +344,7 @@ class UpdateBench {
 
  private:
   LeaseBench q_;
+  HeldLeases leases_;
   Value variable_;
 };
 
@@ -351,36 +359,49 @@ Lease under(uint64_t number, uint64_t step, uint32_t attempt = 1) {
 
 TEST_CASE("an update under a lease is made once for its element and step") {
   UpdateBench b;
-  b.hold(under(1, 0), "first");
-  b.hold(under(1, 0, 2), "again");
-  b.hold(under(1, 1, 2), "next step");
-  b.hold(under(2, 0), "next element");
-  CHECK(b.add(5, "first").ok());
-  CHECK(b.add(5, "first").ok());
-  CHECK(b.add(5, "again").ok());
+  b.hold(under(1, 0));
+  CHECK(b.add(5).ok());
+  CHECK(b.add(5).ok());
+  b.hold(under(1, 0, 2));
+  CHECK(b.add(5).ok());
   CHECK(b.total() == 5);
-  CHECK(b.add(20, "first", "another add").ok());
-  CHECK(b.add(100, "next step").ok());
-  CHECK(b.add(1'000, "next element").ok());
+  CHECK(b.add(20, "another add").ok());
+  b.hold(under(1, 1, 2));
+  CHECK(b.add(100).ok());
+  b.hold(under(2, 0));
+  CHECK(b.add(1'000).ok());
   CHECK(b.total() == 1'125);
-  CHECK(b.add(5, "again").ok());
+  CHECK(b.add(1'000).ok());
   CHECK(b.total() == 1'125);
+}
+
+TEST_CASE("what a step has taken itself it holds beside what it was given") {
+  UpdateBench b;
+  b.hold(under(1, 0));
+  CHECK(b.add(5, "add", "after").code() == Code::internal);
+  REQUIRE(b.hold_too(under(2, 0), "after").ok());
+  CHECK(b.add(5, "add", "before").ok());
+  CHECK(b.add(10, "add", "after").ok());
+  CHECK(b.add(10, "add", "after").ok());
+  CHECK(b.total() == 15);
+  CHECK(b.hold_too(under(3, 0)).code() == Code::already_exists);
+  CHECK(b.hold_too(under(3, 0), "between").code() == Code::invalid_argument);
 }
 
 TEST_CASE("without an element, an update is made as often as it is asked for") {
   UpdateBench b;
-  b.hold(Lease(), "none");
-  CHECK(b.add(5, "none").ok());
-  CHECK(b.add(5, "none").ok());
+  b.hold(Lease());
+  CHECK(b.add(5).ok());
+  CHECK(b.add(5).ok());
   CHECK(b.total() == 10);
 }
 
 TEST_CASE("an update that failed can be made by the next attempt") {
   UpdateBench b;
-  b.hold(under(1, 0), "lease");
-  CHECK(b.add(Tensor::vector<int32_t>({1, 2}), "lease").code() == Code::invalid_argument);
-  CHECK(b.add(5, "lease").ok());
-  CHECK(b.add(5, "lease").ok());
+  b.hold(under(1, 0));
+  CHECK(b.add(Tensor::vector<int32_t>({1, 2})).code() == Code::invalid_argument);
+  CHECK(b.add(5).ok());
+  CHECK(b.add(5).ok());
   CHECK(b.total() == 5);
 }
 

@@ -1,5 +1,5 @@
-// A scalar step through a remote session to a task in another process, against a bare gRPC call that
-// carries as many bytes, also to a process of its own.
+// A scalar step through a remote session to a task in another process, against a bare gRPC call
+// that carries as many bytes, also to a process of its own.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Lookout: whether a thread that waits for another process looks again and again for a moment before it
-// sleeps.
+// Lookout: whether a thread that waits for another process looks again and again for a moment
+// before it sleeps.
 //
 // Waking a processor that has nothing else to do takes longer than most of what we wait for: on a
 // virtual machine forty microseconds, where an answer takes ten. So who has got what it waited for

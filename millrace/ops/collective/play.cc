@@ -26,7 +26,8 @@ class Play : public std::enable_shared_from_this<Play> {
         exchange_(std::move(exchange)),
         score_(std::move(score)),
         done_(std::move(done)),
-        voices_(std::min(score_.abreast, score_.lanes.size())) {
+        num_voices_(std::min(score_.abreast, score_.lanes.size())),
+        voices_(num_voices_) {
     if (!score_.whole.has_value()) return;
     places_.reserve(score_.lengths.size());
     size_t place = 0;
@@ -38,8 +39,7 @@ class Play : public std::enable_shared_from_this<Play> {
 
   void start() {
     if (score_.lanes.empty()) return end();
-    const size_t voices = voices_;
-    for (size_t voice = 0; voice < voices; ++voice) sing();
+    for (size_t voice = 0; voice < num_voices_; ++voice) sing();
   }
 
  private:
@@ -187,6 +187,7 @@ class Play : public std::enable_shared_from_this<Play> {
   Score score_;  // chunks: each touched only by its lane
   Done<std::vector<Tensor>> done_;
 
+  const size_t num_voices_;
   std::vector<size_t> places_;  // of the chunks in the whole, in bytes
   std::atomic<size_t> next_lane_{0};
   std::atomic<bool> has_failed_{false};

@@ -11,9 +11,9 @@
 namespace millrace::data {
 
 // The records of files one after another, each an element of one string. They are read where
-// blocking is allowed, in pieces of many, some pieces ahead of who takes them. What can't be read is
-// an error in its place, and the rest of its file is left out. Errors: FAILED_PRECONDITION if there
-// are no files where the walk is.
+// blocking is allowed, in pieces of many, some pieces ahead of who takes them. What can't be read
+// is an error in its place, and the rest of its file is left out. Errors: FAILED_PRECONDITION if
+// there are no files where the walk is.
 Result<IteratorPtr> records_of_files(const IterationHost& host, std::vector<std::string> names,
                                      OpenWork open);
 

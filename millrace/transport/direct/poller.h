@@ -14,12 +14,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 
+#include "millrace/base/lookout.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 #include "millrace/transport/direct/connection.h"
 #include "millrace/transport/sockets/file_descriptor.h"
 #include "millrace/transport/threads/event.h"
-#include "millrace/base/lookout.h"
 
 namespace millrace::transport {
 

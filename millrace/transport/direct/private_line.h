@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "millrace/base/host.h"
+#include "millrace/base/lookout.h"
 #include "millrace/transport/direct/inbox.h"
 #include "millrace/transport/direct/numeric_address.h"
 #include "millrace/transport/direct/outbox.h"
 #include "millrace/transport/protocol/oversight.h"
 #include "millrace/transport/sockets/file_descriptor.h"
-#include "millrace/base/lookout.h"
 
 namespace millrace::transport {
 

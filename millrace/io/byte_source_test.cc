@@ -1,28 +1,15 @@
 // Bytes of a file in whatever sizes they are taken: looked at, read, skipped.
 #include "millrace/io/byte_source.h"
 
-#include <zlib.h>
-
 #include <doctest/doctest.h>
 
 #include "millrace/io/testing/memory_files.h"
+#include "millrace/io/testing/packed.h"
 
 namespace millrace::io {
 namespace {
 
-std::string gzipped(std::string_view bytes) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string made(deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(made.data());
-  stream.avail_out = static_cast<uInt>(made.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  made.resize(stream.total_out);
-  deflateEnd(&stream);
-  return made;
-}
+std::string gzipped(std::string_view bytes) { return testing::packed(bytes, Packing::gzip); }
 
 std::unique_ptr<ByteSource> source_of(std::string bytes, Packing packing) {
   millrace::testing::MemoryFiles files;

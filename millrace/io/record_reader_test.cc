@@ -1,32 +1,18 @@
 // Files of records, piece by piece: packed, damaged, cut off, and with lengths that lie.
 #include "millrace/io/record_reader.h"
 
-#include <zlib.h>
-
 #include <doctest/doctest.h>
 
 #include "millrace/io/crc32c.h"
 #include "millrace/io/little_endian.h"
 #include "millrace/io/records.h"
 #include "millrace/io/testing/memory_files.h"
+#include "millrace/io/testing/packed.h"
 
 namespace millrace::io {
 namespace {
 
-std::string packed(std::string_view bytes, Packing packing) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, packing == Packing::gzip ? 31 : 15, 8,
-                       Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string made(deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(made.data());
-  stream.avail_out = static_cast<uInt>(made.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  made.resize(stream.total_out);
-  deflateEnd(&stream);
-  return made;
-}
+using testing::packed;
 
 RecordReader reader_of(std::string bytes, Packing packing = Packing::none) {
   testing::MemoryFiles files;

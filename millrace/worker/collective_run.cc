@@ -174,10 +174,11 @@ bool CollectiveRun::goes_near(int member, const Piece& piece) const {
 
 NearName CollectiveRun::near_name_of(const Piece& piece) const {
   const int64_t round = round_->number();
-  const uint64_t which = static_cast<uint64_t>(piece.slot) << 32 |
-                         static_cast<uint64_t>(piece.stage) << 1 |
-                         // A giver who has got what it wanted may be a round ahead of its taker.
-                         static_cast<uint64_t>(round & 1);
+  const uint64_t which =
+      static_cast<uint64_t>(piece.slot) << 32 | static_cast<uint64_t>(piece.stage) << 2 |
+      // A giver who has got what it wanted may be a round ahead of its taker, or
+      // a time around the loop.
+      static_cast<uint64_t>(round & 1) << 1 | static_cast<uint64_t>(iteration_ & 1);
   // The times around a loop are waves as well, so that a loop needs no more room than one time.
   return {.key = combine64(near_key_, which),
           .round = round,

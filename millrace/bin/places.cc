@@ -80,7 +80,24 @@ std::string yarn_user() {
   return entry == nullptr ? std::to_string(getuid()) : entry->pw_name;
 }
 
-MadePlace make_yarn(const PlaceFlags&, Random&, const Clock& clock) {
+// What a job takes along to machines that share no folder, from here.
+Result<StagedLaunchesOptions> staged_options(const std::string& directory) {
+  std::error_code fault;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
+  if (fault) return failed_precondition("where this program lies can't be read: ", fault.message());
+  auto environment = [](const char* name) -> std::optional<std::string> {
+    // As YARN, so HDFS knows who asks.
+    if (name == std::string_view("HADOOP_USER_NAME")) return yarn_user();
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::optional<std::string>() : value;
+  };
+  return StagedLaunchesOptions{.directory = directory,
+                               .search = variable("PATH"),
+                               .program = program.string(),
+                               .environment = environment};
+}
+
+MadePlace make_yarn(const PlaceFlags&, Random& random, const Clock& clock) {
   MR_ASSIGN(JobFolders folders, folders_of("yarn"));
   YarnOptions options;
   MR_ASSIGN(options.addresses, known_yarn());
@@ -88,10 +105,11 @@ MadePlace make_yarn(const PlaceFlags&, Random&, const Clock& clock) {
   std::error_code fault;
   options.directory = std::filesystem::current_path(fault).string();
   if (fault) return failed_precondition("this directory: ", fault.message());
+  MR_ASSIGN(options.staged, staged_options(options.directory));
   for (const char* name : kPassedOn)
     if (!variable(name).empty()) options.environment.emplace_back(name, variable(name));
   return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
-      std::move(folders), std::make_unique<YarnHost>(std::move(options), clock), clock));
+      std::move(folders), std::make_unique<YarnHost>(std::move(options), clock, random), clock));
 }
 
 // This very program runs the job.

@@ -5,6 +5,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
+#include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/slurm/answers.h"
@@ -24,8 +26,11 @@
 #include "millrace/launch/ssh.h"
 #include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/application.h"
+#include "millrace/launch/yarn/folder_server.h"
 #include "millrace/launch/yarn/hadoop_conf.h"
+#include "millrace/launch/yarn/hdfs_staging.h"
 #include "millrace/launch/yarn/local_master.h"
+#include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
 namespace {
@@ -151,6 +156,46 @@ int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
   return run_there(*job, place, flags.submitted, flags.log_directory);
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Where what the launcher has written is had when it has ended: nobody else sees its folder.
+Status leave_in_hdfs(const std::string& folder, const StagedJob& staged, Random& random) {
+  auto environment = [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::optional<std::string>() : value;
+  };
+  MR_ASSIGN(const auto hdfs, HdfsStaging::create(environment, Clock::real(), random));
+  std::vector<std::string> names = {"journal", "launcher.log"};
+  std::error_code fault;
+  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault))
+    names.push_back("logs/" + log.path().filename().string());
+  return hdfs->put_all(folder, names, staged.folder + "/" + kKeptFolder);
+}
+
+// Beside the launcher, where machines share no folder: who serves its folder.
+struct YarnCompany {
+  StagedJob staged = {};
+  int port = -1;               // -1: nobody
+  std::string served_at = {};  // "n1:40123"
+};
+
+Result<YarnCompany> serve_staged(const JobSpec& job, const std::string& folder,
+                                 const std::string& known_as) {
+  YarnCompany company{.staged = {.token = new_token()}};
+  if (job.staging.empty()) return company;
+  MR_ASSIGN(company.staged, parse_staged_job(text_of(folder + "/" + kStagedFile)));
+  MR_ASSIGN(FolderServer server, FolderServer::listen(folder, company.staged.token));
+  MR_TRY(server.serve_beside().status());
+  company.port = server.port();
+  company.served_at = HostPort{known_as, company.port}.to_string();
+  return company;
+}
+
 // In the first container of an application of YARN.
 int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
   if (flags.folder.empty())
@@ -158,18 +203,26 @@ int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
   // By which the cluster knows this machine.
   const std::string node = variable("NM_HOST");
   const std::string known_as = node.empty() ? host_name() : node;
+  const std::string folder = std::filesystem::absolute(flags.folder).string();
+  Result<YarnCompany> company = serve_staged(job, folder, known_as);
+  if (!company.ok()) return complain("run", company.status());
   auto launch = [&](const std::string& master) -> LauncherEnd {
-    std::ifstream file(racks_in(flags.folder), std::ios::binary);
-    std::stringstream racks;
-    racks << file.rdbuf();
-    const Reach reach = yarn_reach(job, flags.folder, master, known_as, parse_racks(racks.str()));
+    const Reach reach = yarn_reach(job, {.folder = folder,
+                                         .master = master,
+                                         .known_as = known_as,
+                                         .racks = parse_racks(text_of(racks_in(folder))),
+                                         .served_at = company->served_at});
     const auto random = make_random();
     const Result<JobReport> report = run_locally(job, {.log_directory = flags.log_directory,
-                                                       .folder = flags.folder,
+                                                       .folder = folder,
                                                        .reach = &reach,
-                                                       .token = new_token(),
+                                                       .token = company->staged.token,
                                                        .clock = Clock::real(),
                                                        .random = *random});
+    if (!job.staging.empty()) {
+      const Status left = leave_in_hdfs(folder, company->staged, *random);
+      if (!left.ok()) complain("run", left.with("leaving the logs"));
+    }
     if (report.ok()) return {.code = exit_code(*report), .sentence = sentence(*report)};
     return {.code = complain("run", report.status()), .sentence = report.status().message()};
   };
@@ -178,6 +231,8 @@ int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
       run_application_master({.credentials_file = variable("HADOOP_TOKEN_FILE_LOCATION"),
                               .schedulers = parse_hadoop_list(variable(kSchedulersVariable)),
                               .host = known_as,
+                              .port = company->port,
+                              .resources = company->staged.resources,
                               .launch = launch,
                               .clock = Clock::real(),
                               .random = *random});

@@ -53,6 +53,7 @@ void add_submit(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 void add_wait(CLI::App& app, Invocation& invocation);
 void add_yarn_task(CLI::App& app, Invocation& invocation);
+void add_yarn_inside(CLI::App& app, Invocation& invocation);
 
 // Prints "millrace VERB: message" to standard error. Returns kMisused for INVALID_ARGUMENT, kFailed
 // for anything else.

@@ -1,12 +1,16 @@
-// Part of verbs.h: `millrace yarn-task`, which `millrace run --on yarn-am` starts for each task.
+// Part of verbs.h: `millrace yarn-task`, which `millrace run --on yarn-am` starts for each task,
+// and `millrace yarn-inside`, which that has run in a container that does not see the job's folder.
 #include <climits>
+#include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
+#include "millrace/launch/reach.h"
 #include "millrace/launch/yarn/local_errand.h"
+#include "millrace/launch/yarn/local_inside.h"
 
 namespace millrace {
 namespace {
@@ -25,7 +29,36 @@ int run_task(const ErrandOptions& flags, const std::vector<std::string>& command
   return code.ok() ? *code : complain("yarn-task", code.status());
 }
 
+constexpr const char* kYarnInsideFooter =
+    R"(Has the script of a task from the launcher of a job on YARN whose machines share no folder, runs it, brings what
+it writes there, and ends as it does. What `millrace yarn-task` runs in a container; it is of no use by itself.
+
+Exit codes: the script's; 1 and a line on standard error if it can't be had.)";
+
+int run_there_inside(const InsideOptions& flags) {
+  InsideOptions options = flags;
+  if (const char* token = std::getenv(kTokenVariable); token != nullptr) options.token = token;
+  const Result<int> code = run_inside(options);
+  return code.ok() ? *code : complain("yarn-inside", code.status());
+}
+
 }  // namespace
+
+void add_yarn_inside(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<InsideOptions>(InsideOptions{.clock = Clock::real()});
+  CLI::App* verb = app.add_subcommand("yarn-inside", "Run a task's script in a container of YARN");
+  verb->group("");  // people have no use for it
+  verb->footer(kYarnInsideFooter);
+  verb->add_option("--at", flags->at, "Where the launcher serves the job's folder")
+      ->type_name("HOST:PORT")
+      ->required();
+  verb->add_option("--files", flags->files, "How the task's files begin there")->required();
+  verb->add_option("--logs", flags->logs, "Where the script's output is kept on this machine")
+      ->type_name("DIR")
+      ->required();
+  verb->callback(
+      [flags, &invocation] { invocation.run = [flags] { return run_there_inside(*flags); }; });
+}
 
 void add_yarn_task(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<ErrandOptions>();
@@ -49,6 +82,9 @@ void add_yarn_task(CLI::App& app, Invocation& invocation) {
   verb->add_option("--label", flags->wish.label, "Which the machine must have");
   verb->add_option("--node", flags->wish.node, "The machine that it must be");
   verb->add_option("--rack", flags->wish.rack, "That machine's rack");
+  verb->add_option("--served-at", flags->served_at,
+                   "Where the files are served, if the container does not see them")
+      ->type_name("HOST:PORT");
   verb->callback([flags, &invocation] {
     invocation.run = [flags, &invocation] { return run_task(*flags, invocation.command); };
   });

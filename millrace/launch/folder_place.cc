@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
-#include "millrace/launch/local_scaling.h"
 #include "millrace/launch/local_tries.h"
 #include "millrace/launch/scaling.h"
 
@@ -33,9 +32,13 @@ Status FolderPlace::submit(const JobSpec& job) {
   const Status started = host_->start(kept);
   if (started.ok()) return {};
   return started.with(str_cat("submitting '", job.name, "'"))
-      .then(remove_folder(kept.folder).ok()
-                ? ""
-                : str_cat("; its folder could not be removed: ", kept.folder));
+      .then(remove_rest(kept).ok() ? ""
+                                   : str_cat("; its folder could not be removed: ", kept.folder));
+}
+
+Status FolderPlace::remove_rest(const KeptJob& job) {
+  MR_TRY(host_->clear(job));
+  return remove_folder(job.folder);
 }
 
 KeptSight FolderPlace::read(const KeptJob& job) const {
@@ -82,7 +85,7 @@ Result<JobSight> FolderPlace::look(const std::string& name) {
   one.push_back(std::move(job));
   MR_ASSIGN(const std::vector<Seen> seen, see(std::move(one)));
   if (!is_over_kept_time(seen[0])) return sight_of(seen[0].job.job, seen[0].sight);
-  MR_TRY(remove_folder(seen[0].job.folder));
+  MR_TRY(remove_rest(seen[0].job));
   return not_found("there is no job '", name, "' any more: it was kept for its time");
 }
 
@@ -103,7 +106,7 @@ Result<std::vector<JobSight>> FolderPlace::list() {
   MR_ASSIGN(const std::vector<Seen> seen, see(std::move(jobs)));
   for (const Seen& it : seen) {
     if (is_over_kept_time(it)) {
-      MR_TRY(remove_folder(it.job.folder));
+      MR_TRY(remove_rest(it.job));
     } else {
       sights.push_back(sight_of(it.job.job, it.sight));
     }
@@ -115,7 +118,7 @@ Status FolderPlace::remove(const std::string& name) {
   Result<KeptJob> job = folders_.find(name);
   if (!job.ok()) return job.status();
   MR_TRY(host_->end(*job).with(str_cat("removing '", name, "'")));
-  return remove_folder(job->folder);
+  return remove_rest(*job);
 }
 
 Status FolderPlace::await_answer(const KeptJob& job, const std::string& wish) {
@@ -160,12 +163,13 @@ Result<std::vector<ScaledRole>> FolderPlace::scale(const std::string& name,
   }
   const ScaleWish wish{
       .id = str_cat(getpid(), "-", clock_.wall_micros()), .by = by, .counts = counts};
-  MR_TRY(append_wish(job.folder, wish));
+  MR_TRY(host_->wish(job, wish));
   MR_TRY(await_answer(job, wish.id));
   return roles;
 }
 
 AttemptOutput FolderPlace::output_of(const TaskSight& task, Follow) {
+  host_->want(task.handle);
   return {.file = task.handle};
 }
 

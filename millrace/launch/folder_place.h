@@ -14,6 +14,7 @@
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/job_place.h"
 #include "millrace/launch/journal_sight.h"
+#include "millrace/launch/local_scaling.h"
 
 namespace millrace {
 
@@ -31,6 +32,15 @@ class LauncherHost {
   virtual Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) = 0;
   // Ends the launcher, and with it all that it runs; OK when it is gone, or was.
   virtual Status end(const KeptJob& job) = 0;
+  // Removes what there is of the job beside its folder; nothing runs of it any more.
+  virtual Status clear(const KeptJob&) { return {}; }
+  // Somebody reads this log of a job's folder: where the launcher writes another one, what there is
+  // of it is brought here, now and with each see().
+  virtual void want(const std::string& /*log*/) {}
+  // Says a wish to the job's launcher, which answers in its journal. Errors: as of append_wish().
+  virtual Status wish(const KeptJob& job, const ScaleWish& wish) {
+    return append_wish(job.folder, wish);
+  }
   // OK if launchers there heed wishes (scaling.h). Errors: UNIMPLEMENTED, with why and what to do.
   virtual Status can_scale() = 0;
   // As of JobPlace::guest_of().
@@ -67,6 +77,8 @@ class FolderPlace final : public JobPlace {
   KeptSight read(const KeptJob& job) const;
   Result<std::vector<Seen>> see(std::vector<KeptJob> jobs);
   bool is_over_kept_time(const Seen& seen) const;
+  // All that is left of a job that has ended.
+  Status remove_rest(const KeptJob& job);
   // What the launcher answers to a wish.
   Status await_answer(const KeptJob& job, const std::string& wish);
 

@@ -20,6 +20,18 @@ bool is_variable_name(std::string_view text) {
   return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
 }
 
+constexpr std::string_view kExampleStaging = "hdfs://namenode:8020/user/me";
+
+// "hdfs://HOST/PATH", or as WebHDFS is called.
+bool is_staging(std::string_view text) {
+  for (const std::string_view scheme : {"hdfs://", "webhdfs://", "swebhdfs://"}) {
+    if (!text.starts_with(scheme)) continue;
+    const size_t path = text.find('/', scheme.size());
+    return path != std::string_view::npos && path > scheme.size();
+  }
+  return false;
+}
+
 std::string names_of(const std::vector<RoleSpec>& roles) {
   std::string text;
   for (const RoleSpec& role : roles) str_append(&text, text.empty() ? "" : ", ", role.name);
@@ -119,6 +131,18 @@ Status check_standbys(const JobSpec& job) {
   return {};
 }
 
+Status check_staging(const JobSpec& job) {
+  if (!job.files.empty() && job.staging.empty())
+    return invalid("files: nothing says what they go through; say for example  staging: ",
+                   kExampleStaging);
+  for (const std::string& file : job.files)
+    if (file.empty() || file.ends_with('/'))
+      return invalid("files: '", file, "' is no file; a folder goes along as an archive");
+  if (job.staging.empty() || is_staging(job.staging)) return {};
+  return invalid("staging: '", job.staging, "' is no folder of HDFS; write for example ",
+                 kExampleStaging);
+}
+
 Status check_ports(const JobSpec& job) {
   MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
   if (!job.first_port) return {};
@@ -148,6 +172,7 @@ Status check(const JobSpec& job) {
   if (!job.state_keeps.empty() && job.state_keeps != "all" && job.state_keeps != "asked")
     return invalid("state_keeps is '", job.state_keeps, "'; it is all, or asked");
   MR_TRY(check_standbys(job));
+  MR_TRY(check_staging(job));
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
   if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
   return check_ports(job);

@@ -89,6 +89,10 @@ struct JobSpec {
   std::string image = {};                           // of the container
   std::string queue = {};                           // Kubernetes: Kueue's; Slurm: the partition
   std::map<std::string, std::string> volumes = {};  // where -> which: "/data" -> a claim, a path
+  // Where machines share no folder: what goes along to every task, and through which folder of
+  // HDFS. Empty: every machine sees the same files.
+  std::vector<std::string> files = {};
+  std::string staging = {};
   // How long a job that has ended is kept for people to look at.
   std::chrono::milliseconds keep = std::chrono::hours(24);
 };

@@ -279,6 +279,12 @@ constexpr Key<JobSpec> kJobKeys[] = {
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.queue); }},
     {"volumes", kTexts, "", "Storage that every task sees: where it appears, and which it is.",
      [](const YamlValue& value, JobSpec& job) { return put_labels(value, job.volumes); }},
+    {"files", kWords, "none",
+     "With `staging`: what goes along to every task, whose folder it is in; archives are unpacked.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.files); }},
+    {"staging", kText, "machines share folders",
+     "YARN, where machines share no folder: the folder of HDFS that the job goes through.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.staging); }},
     {"first_port", kPort, "free ones",
      "This machine only: the tasks get this port and the following.",
      [](const YamlValue& value, JobSpec& job) {
@@ -407,6 +413,8 @@ std::string to_job_file(const JobSpec& job) {
   put_text("image", job.image);
   put_text("queue", job.queue);
   if (!job.volumes.empty()) json["volumes"] = job.volumes;
+  if (!job.files.empty()) json["files"] = job.files;
+  put_text("staging", job.staging);
   if (job.first_port) json["first_port"] = *job.first_port;
   json["grace"] = duration_text_of(job.grace);
   if (job.time_limit) json["time_limit"] = duration_text_of(*job.time_limit);

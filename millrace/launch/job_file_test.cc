@@ -282,6 +282,31 @@ TEST_CASE("a file that is none, or would be too much, is refused") {
         "job.yaml: a value that is a part of itself (&, *)");
 }
 
+TEST_CASE("what goes along needs a folder of HDFS to go through") {
+  const std::string_view file =
+      "command: count\nroles: {map: 1}\nfiles: [count, lib/env.tar.gz]\n"
+      "staging: hdfs://nn:8020/user/me\n";
+  const JobSpec job = parse_job_file(file, "job.yaml").value();
+  CHECK(job.files == std::vector<std::string>{"count", "lib/env.tar.gz"});
+  CHECK(job.staging == "hdfs://nn:8020/user/me");
+  const JobSpec again = parse_job_file(to_job_file(job), "again").value();
+  CHECK(again.files == job.files);
+  CHECK(again.staging == job.staging);
+  auto refused = [](std::string_view lines) {
+    return std::string(parse_job_file(str_cat("command: c\nroles: {map: 1}\n", lines), "job.yaml")
+                           .status()
+                           .message());
+  };
+  CHECK(refused("files: a\n")
+            .find("files: nothing says what they go through; say for example  "
+                  "staging: hdfs://namenode:8020/user/me") != std::string::npos);
+  CHECK(refused("files: a/\nstaging: hdfs://nn/me\n").find("files: 'a/' is no file") !=
+        std::string::npos);
+  for (const char* staging : {"/user/me", "s3://bucket/a", "hdfs:///user/me", "hdfs://nn"})
+    CHECK(refused(str_cat("staging: ", staging, "\n")).find("is no folder of HDFS") !=
+          std::string::npos);
+}
+
 TEST_CASE("words are split as a shell does it") {
   using Words = std::vector<std::string>;
   CHECK(split_words("a  b\n c").value() == Words{"a", "b", "c"});

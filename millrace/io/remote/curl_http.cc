@@ -205,6 +205,7 @@ HttpReply CurlHttp::send(const HttpRequest& request) {
       static_cast<long>(terms_.connect.count() + silence + bytes * 1000 / kSlowestBytesPerSecond));
   set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
   set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::max<int64_t>(1, silence / 1000)));
+  if (terms_.proxies == Proxies::none) set(CURLOPT_NOPROXY, "*");
   if (!terms_.authorities.empty()) set(CURLOPT_CAINFO, terms_.authorities.c_str());
   if (request.negotiate) {
     set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_NEGOTIATE));

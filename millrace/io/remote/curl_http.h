@@ -13,12 +13,16 @@
 
 namespace millrace::remote {
 
+// Whether a request goes through those that curl knows, or straight to where it is for.
+enum class Proxies : uint8_t { known, none };
+
 struct HttpTerms {
   std::chrono::milliseconds connect{10'000};
   // A try ends that gets less than a kilobyte a second for so long, and one that takes longer than
   // this and what its bytes need at 64 KiB a second. Ten times that for Pace::slow.
   std::chrono::milliseconds silence{30'000};
-  std::string authorities;  // a file of certificates to trust; empty: the system's
+  std::string authorities = {};  // a file of certificates to trust; empty: the system's
+  Proxies proxies = Proxies::known;
 };
 
 class CurlHttp final : public Http {

@@ -283,6 +283,9 @@ Status check_for_kubernetes(const JobSpec& job) {
   if (job.first_port)
     return invalid("first_port: on Kubernetes every task has an address of its own, and port ",
                    kConventionalPort);
+  if (!job.files.empty())
+    return invalid("files: on Kubernetes tasks find what they need in their image; put '",
+                   job.files[0], "' there, and leave files and staging out");
   for (const auto& [where, which] : job.volumes) {
     if (where.starts_with("/") && which.find('/') == std::string::npos && !which.empty()) continue;
     return invalid("volumes: '", where, ": ", which,

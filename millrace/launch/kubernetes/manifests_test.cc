@@ -106,6 +106,11 @@ TEST_CASE("a job that pods can't run is told why") {
                  job.volumes = {{"/data", "/mnt"}};
                },
                "the name of a Persistent"},
+           Row{[](JobSpec& job) {
+                 job.files = {"train.py"};
+                 job.staging = "hdfs://nn/me";
+               },
+               "put 'train.py' there"},
            Row{[](JobSpec& job) { job.roles.clear(); }, "no tasks"},
        }) {
     JobSpec job = counting_words();

@@ -114,7 +114,8 @@ Result<ApplicationState> parse_application(std::string_view text) {
   return ApplicationState{.state = text_of(*app, "state"),
                           .final_status = text_of(*app, "finalStatus"),
                           .diagnostics = text_of(*app, "diagnostics"),
-                          .master_container = container_in(text_of(*app, "amContainerLogs"))};
+                          .master_container = container_in(text_of(*app, "amContainerLogs")),
+                          .address = text_of(*app, "amRPCAddress")};
 }
 
 Result<YarnRacks> parse_nodes(std::string_view text) {

@@ -24,6 +24,7 @@ struct ApplicationState {
   std::string final_status = {};      // "SUCCEEDED"
   std::string diagnostics = {};       // for people
   std::string master_container = {};  // "container_1700000000000_0001_01_000001"; empty: none yet
+  std::string address = {};           // where its launcher's folder is served: "n1:40123"
 };
 // Errors: as above.
 Result<ApplicationState> parse_application(std::string_view text);

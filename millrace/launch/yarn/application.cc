@@ -9,6 +9,7 @@
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/yarn/container_end.h"
+#include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
 namespace {
@@ -57,7 +58,11 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string master_command(const YarnLaunch& launch) {
+std::string master_command(const JobSpec& job, const YarnLaunch& launch) {
+  if (!job.staging.empty())
+    return str_cat(kStagedPath,
+                   " && exec 1>job/launcher.log 2>&1 && exec millrace run --on "
+                   "yarn-am --folder job job/job.yaml");
   const std::string& folder = launch.folder;
   return str_cat("exec 1>'", launcher_log_in(folder), "' 2>&1 && cd '", launch.directory,
                  "' && exec millrace run --on yarn-am --folder '", folder, "' '",
@@ -76,10 +81,24 @@ ordered_json environment_json(const YarnLaunch& launch) {
   return {{"entry", std::move(entries)}};
 }
 
+ordered_json resources_json(const std::vector<LocalResource>& resources) {
+  ordered_json entries = ordered_json::array();
+  for (const LocalResource& it : resources)
+    entries.push_back({{"key", it.name},
+                       {"value",
+                        {{"resource", it.url},
+                         {"type", it.is_archive ? "ARCHIVE" : "FILE"},
+                         {"visibility", "APPLICATION"},
+                         {"size", it.size},
+                         {"timestamp", it.millis}}}});
+  return {{"entry", std::move(entries)}};
+}
+
 }  // namespace
 
 Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch) {
   MR_TRY(check_for_yarn(job));
+  if (!job.staging.empty()) MR_TRY(check_staged(job));
   MR_TRY(check_word("the folder of the job", launch.folder, "choose another with MILLRACE_JOBS"));
   MR_TRY(check_word("the directory", launch.directory, "submit from another"));
   for (const auto& [name, value] : launch.environment)
@@ -91,19 +110,41 @@ Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& laun
   if (!job.queue.empty()) application["queue"] = job.queue;
   // Tasks are not started again, and so neither is the launcher.
   application["max-app-attempts"] = 1;
-  application["am-container-spec"]["commands"]["command"] = master_command(launch);
+  application["am-container-spec"]["commands"]["command"] = master_command(job, launch);
+  if (!launch.resources.empty())
+    application["am-container-spec"]["local-resources"] = resources_json(launch.resources);
   application["am-container-spec"]["environment"] = environment_json(launch);
   application["resource"] = {{"memory", launcher_megabytes(job)}, {"vCores", 1}};
   return application;
 }
 
+namespace {
+
+// What every task's container begins with, for people.
+std::string describe_files(const JobSpec& job, const std::string& folder) {
+  std::string text =
+      str_cat("# No folder is shared: a task works in its container's own, where it finds\n",
+              "#   programs/  millrace and the job's programs, before all others on the PATH\n");
+  for (const std::string& file : job.files) {
+    const LocalResource resource = staged_file(folder, file);
+    str_append(&text, "#   ", resource.name, resource.is_archive ? "/" : "", "  of ", file,
+               ", through ", resource.url, resource.is_archive ? ", unpacked\n" : "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
 Result<std::string> describe_yarn_application(const JobSpec& job) {
-  MR_ASSIGN(const ordered_json application,
-            yarn_application(job, {.application = "APPLICATION",
-                                   .folder = "FOLDER",
-                                   .directory = "DIRECTORY",
-                                   .schedulers = {"RESOURCEMANAGER:8030"}}));
-  return application.dump(2) + "\n";
+  const bool is_staged = !job.staging.empty();
+  const std::string folder = is_staged ? staged_folder_of(job, "APPLICATION") : "FOLDER";
+  YarnLaunch launch{.application = "APPLICATION",
+                    .folder = folder,
+                    .directory = "DIRECTORY",
+                    .schedulers = {"RESOURCEMANAGER:8030"}};
+  if (is_staged) launch.resources = staged_for_launcher(folder);
+  MR_ASSIGN(const ordered_json application, yarn_application(job, launch));
+  return str_cat(is_staged ? describe_files(job, folder) : "", application.dump(2), "\n");
 }
 
 ContainerWish container_wish(const RoleSpec& role, int priority) {
@@ -156,42 +197,43 @@ std::vector<std::string> errand_back_at(std::vector<std::string> words, const st
 
 }  // namespace
 
-Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
-                 const std::string& known_as, const YarnRacks& racks) {
-  return {
-      .name = "yarn",
-      .listen_host = "0.0.0.0",
-      .known_as = known_as,
-      .command_at =
-          [&job, folder, master](const RoleSpec& role, size_t number,
-                                 const std::vector<std::string>& command) {
-            const auto place = std::ranges::find(job.roles, role.name, &RoleSpec::name);
-            // The first container has priority 0.
-            const ContainerWish wish =
-                container_wish(role, 1 + static_cast<int>(place - job.roles.begin()));
-            std::vector<std::string> words = {"millrace",   "yarn-task",
-                                              "--master",   master,
-                                              "--files",    str_cat(folder, "/container_", number),
-                                              "--priority", std::to_string(wish.priority),
-                                              "--memory",   std::to_string(wish.megabytes),
-                                              "--cores",    std::to_string(wish.cores)};
-            if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
-            words.push_back("--");
-            words.insert(words.end(), command.begin(), command.end());
-            return words;
-          },
-      .hear = hear_yarn,
-      .own_failure = kErrandFailed,
-      .machine_variable = "NM_HOST",
-      .comes_back = true,
-      .announces_places = true,
-      .back_at =
-          [first = 1 + static_cast<int>(job.roles.size()), racks](std::vector<std::string> words,
-                                                                  const std::string& machine) {
-            const auto rack = racks.find(machine);
-            return errand_back_at(std::move(words), machine,
-                                  rack == racks.end() ? kDefaultRack : rack->second, first);
-          }};
+Reach yarn_reach(const JobSpec& job, const YarnReach& known) {
+  return {.name = "yarn",
+          .listen_host = "0.0.0.0",
+          .known_as = known.known_as,
+          .command_at =
+              [&job, known](const RoleSpec& role, size_t number,
+                            const std::vector<std::string>& command) {
+                const auto place = std::ranges::find(job.roles, role.name, &RoleSpec::name);
+                // The first container has priority 0.
+                const ContainerWish wish =
+                    container_wish(role, 1 + static_cast<int>(place - job.roles.begin()));
+                std::vector<std::string> words = {
+                    "millrace",   "yarn-task",
+                    "--master",   known.master,
+                    "--files",    str_cat(known.folder, "/container_", number),
+                    "--priority", std::to_string(wish.priority),
+                    "--memory",   std::to_string(wish.megabytes),
+                    "--cores",    std::to_string(wish.cores)};
+                if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
+                if (!known.served_at.empty())
+                  words.insert(words.end(), {"--served-at", known.served_at});
+                words.push_back("--");
+                words.insert(words.end(), command.begin(), command.end());
+                return words;
+              },
+          .hear = hear_yarn,
+          .own_failure = kErrandFailed,
+          .machine_variable = "NM_HOST",
+          .comes_back = true,
+          .announces_places = true,
+          .back_at =
+              [first = 1 + static_cast<int>(job.roles.size()), racks = known.racks](
+                  std::vector<std::string> words, const std::string& machine) {
+                const auto rack = racks.find(machine);
+                return errand_back_at(std::move(words), machine,
+                                      rack == racks.end() ? kDefaultRack : rack->second, first);
+              }};
 }
 
 }  // namespace millrace

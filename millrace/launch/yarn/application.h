@@ -18,9 +18,12 @@ namespace millrace {
 // What is known of an application beside its job.
 struct YarnLaunch {
   std::string application = {};  // "application_1700000000000_0001"
-  std::string folder = {};       // of the job (job_folder.h), which all machines see
-  std::string directory = {};    // where it was submitted, and tasks work unless the job says where
-  std::vector<std::string> schedulers = {};        // "rm:8030"
+  // Of the job (job_folder.h), which all machines see, unless the job has a staging.
+  std::string folder = {};
+  std::string directory = {};  // where it was submitted, and tasks work unless the job says where
+  std::vector<std::string> schedulers = {};  // "rm:8030"
+  // Of a job whose machines share no folder (staged_job.h): what the first container begins with.
+  std::vector<LocalResource> resources = {};
   std::vector<EnvironmentEntry> environment = {};  // of the launcher and all tasks
 };
 
@@ -56,9 +59,15 @@ std::string racks_in(const std::string& folder);
 
 // In the first container: a task is an errand (local_errand.h) that asks `master` for a container.
 // One that comes back asks for a container on the machine that it was on, which YARN gives who
-// knows the machine's rack, too. `racks`: of machines; of others it is YARN's default. `known_as`:
-// the name by which tasks find this machine. The job outlives the reach.
-Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
-                 const std::string& known_as, const YarnRacks& racks);
+// knows the machine's rack, too. The job outlives the reach.
+struct YarnReach {
+  std::string folder = {};    // of the job
+  std::string master = {};    // the name of its socket
+  std::string known_as = {};  // by which tasks find this machine
+  YarnRacks racks = {};       // of machines; of others it is YARN's default
+  // Where the folder is served to tasks, whose machines don't see it: "n1:40123"; empty: they do.
+  std::string served_at = {};
+};
+Reach yarn_reach(const JobSpec& job, const YarnReach& known);
 
 }  // namespace millrace

@@ -1,5 +1,7 @@
 #include "millrace/launch/yarn/application.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -51,6 +53,72 @@ TEST_CASE("an application is one container that runs the launcher on the job's f
     "vCores": 1
   }
 })");
+}
+
+TEST_CASE("where no folder is shared, YARN brings the launcher its folder, and the programs") {
+  JobSpec job = counting_words();
+  job.files = {"count.py", "env.tar.gz"};
+  job.staging = "hdfs://nn:8020/user/me";
+  YarnLaunch launch = known_launch();
+  launch.environment = {};
+  launch.resources = {{"programs", "hdfs://nn:8020/a/programs.tar", 7, 1'700'000'000'001, true},
+                      {"job/job.yaml", "hdfs://nn:8020/a/job.yaml", 5, 2}};
+  const nlohmann::ordered_json application = yarn_application(job, launch).value();
+  CHECK(application["am-container-spec"].dump(2) == R"({
+  "commands": {
+    "command": "export PATH='$PWD/programs:$PWD:$PATH' && exec 1>job/launcher.log 2>&1 && exec millrace run --on yarn-am --folder job job/job.yaml"
+  },
+  "local-resources": {
+    "entry": [
+      {
+        "key": "programs",
+        "value": {
+          "resource": "hdfs://nn:8020/a/programs.tar",
+          "type": "ARCHIVE",
+          "visibility": "APPLICATION",
+          "size": 7,
+          "timestamp": 1700000000001
+        }
+      },
+      {
+        "key": "job/job.yaml",
+        "value": {
+          "resource": "hdfs://nn:8020/a/job.yaml",
+          "type": "FILE",
+          "visibility": "APPLICATION",
+          "size": 5,
+          "timestamp": 2
+        }
+      }
+    ]
+  },
+  "environment": {
+    "entry": [
+      {
+        "key": "MILLRACE_YARN_SCHEDULERS",
+        "value": "rm1:8030,rm2:8030"
+      }
+    ]
+  }
+})");
+  const std::string text = describe_yarn_application(job).value();
+  CHECK(text.find("#   env/  of env.tar.gz, through "
+                  "hdfs://nn:8020/user/me/.millrace/APPLICATION/files/env.tar.gz, unpacked\n") !=
+        std::string::npos);
+  CHECK(text.find("\"resource\": "
+                  "\"hdfs://nn:8020/user/me/.millrace/APPLICATION/job.yaml\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("a container that does not see the folder has its script where that is served") {
+  const JobSpec job = counting_words();
+  const Reach reach = yarn_reach(
+      job,
+      {.folder = "/jobs/words", .master = "socket", .known_as = "n1", .served_at = "n1:40123"});
+  const std::vector<std::string> words = reach.command_at(job.roles[0], 0, {"true"});
+  const auto served = std::ranges::find(words, "--served-at");
+  REQUIRE(served != words.end());
+  CHECK(served[1] == "n1:40123");
 }
 
 TEST_CASE("what is known when it is submitted stands in capitals before") {
@@ -122,7 +190,8 @@ TEST_CASE(
 
 TEST_CASE("a task is reached by an errand that asks for its container") {
   const JobSpec job = counting_words();
-  const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1", {});
+  const Reach reach =
+      yarn_reach(job, {.folder = "/jobs/words", .master = "socket", .known_as = "n1"});
   const LaunchPlan plan = plan_elsewhere(job, reach, "n1:4000", "7");
   CHECK(plan.tasks[2].argv == std::vector<std::string>{"millrace",   "yarn-task",
                                                        "--master",   "socket",
@@ -143,7 +212,9 @@ TEST_CASE("a task that comes back asks for a container on its machine, by a prio
   JobSpec job = counting_words();
   CHECK(set_restart(job, "map=3").ok());
   CHECK(yarn_application(job, known_launch()).ok());
-  const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1", {{"n3", "/r"}});
+  const Reach reach = yarn_reach(
+      job,
+      {.folder = "/jobs/words", .master = "socket", .known_as = "n1", .racks = {{"n3", "/r"}}});
   REQUIRE(reach.comes_back);
   CHECK(reach.announces_places);
   const LaunchPlan plan = plan_elsewhere(job, reach, "n1:4000", "7");

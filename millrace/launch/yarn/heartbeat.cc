@@ -94,7 +94,8 @@ void Heartbeat::call(ApplicationMaster& master) {
   asked_in_ = stage_;
   switch (stage_) {
     case Stage::registering:
-      asked_ = link_->call("registerApplicationMaster", register_request(options_.host));
+      asked_ =
+          link_->call("registerApplicationMaster", register_request(options_.host, options_.port));
       break;
     case Stage::asking:
       asked_ = link_->call("allocate", allocate_request(master.next_request()));

@@ -24,6 +24,7 @@ class Heartbeat {
   struct Options {
     std::vector<std::string> schedulers = {};
     std::string host = {};
+    int port = -1;  // where the job's folder is served; -1: nowhere
     HadoopToken token = {};
     const Clock& clock;
     Random& random;

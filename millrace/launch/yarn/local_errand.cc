@@ -23,6 +23,7 @@
 #include "millrace/launch/yarn/application.h"
 #include "millrace/launch/yarn/errand_lines.h"
 #include "millrace/launch/yarn/master_socket.h"
+#include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
 namespace {
@@ -72,15 +73,19 @@ class Repeated {
 };
 
 // The script that the container runs, where this process works and with what it was passed on.
-std::string script_of(const std::vector<std::string>& command) {
+std::string script_of(const ErrandOptions& options) {
   std::string text;
-  for (const char* name : kPassedOn)
-    if (const char* value = std::getenv(name); value != nullptr)
-      str_append(&text, "export ", name, "=", shell_quoted(value), "\n");
-  std::error_code ignored;
-  str_append(&text, "cd ", shell_quoted(std::filesystem::current_path(ignored).string()),
-             " || exit 126\nexec");
-  for (const std::string& word : command) str_append(&text, " ", shell_quoted(word));
+  // A machine that shares no folder has its own paths.
+  if (options.served_at.empty()) {
+    for (const char* name : kPassedOn)
+      if (const char* value = std::getenv(name); value != nullptr)
+        str_append(&text, "export ", name, "=", shell_quoted(value), "\n");
+    std::error_code ignored;
+    str_append(&text, "cd ", shell_quoted(std::filesystem::current_path(ignored).string()),
+               " || exit 126\n");
+  }
+  text += "exec";
+  for (const std::string& word : options.command) str_append(&text, " ", shell_quoted(word));
   return text + "\n";
 }
 
@@ -92,11 +97,17 @@ Status write_script(const std::string& path, const std::string& text) {
   return unavailable("can't write '", path, "': ", strerror(errno));
 }
 
-ContainerWanted wanted_by(const ErrandOptions& options) {
+std::string command_of(const ErrandOptions& options) {
   const std::string& files = options.files;
-  ContainerWanted wanted{.wish = options.wish,
-                         .launch = {.command = str_cat("exec /bin/sh '", files, ".sh' 1>'", files,
-                                                       ".out' 2>'", files, ".err'")}};
+  if (options.served_at.empty())
+    return str_cat("exec /bin/sh '", files, ".sh' 1>'", files, ".out' 2>'", files, ".err'");
+  return str_cat(kStagedPath, " && exec millrace yarn-inside --at '", options.served_at,
+                 "' --files '", std::filesystem::path(files).filename().string(),
+                 "' --logs '<LOG_DIR>'");
+}
+
+ContainerWanted wanted_by(const ErrandOptions& options) {
+  ContainerWanted wanted{.wish = options.wish, .launch = {.command = command_of(options)}};
   if (const char* token = std::getenv(kTokenVariable); token != nullptr)
     wanted.launch.environment.emplace_back(kTokenVariable, token);
   return wanted;
@@ -177,7 +188,7 @@ ErrandOptions of_this_attempt(ErrandOptions options) {
 Result<int> run_errand(const ErrandOptions& given) {
   const ErrandOptions options = of_this_attempt(given);
   const std::string script = options.files + ".sh";
-  MR_TRY(write_script(script, script_of(options.command)));
+  MR_TRY(write_script(script, script_of(options)));
   MR_ASSIGN(Descriptor master, connect_to_master(options.master));
   Result<int> code = ErrandRun(options, std::move(master)).run(wanted_by(options));
   unlink(script.c_str());

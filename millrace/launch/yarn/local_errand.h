@@ -23,6 +23,9 @@ struct ErrandOptions {
   std::string files = {};
   ContainerWish wish = {};
   std::vector<std::string> command = {};
+  // Where the folder of the files is served, if the container does not see it: then `millrace
+  // yarn-inside` (local_inside.h) is what runs there, and writes the files from there.
+  std::string served_at = {};
 };
 
 // Returns the exit code, or kErrandFailed (container_end.h) with the reason on standard error.

@@ -88,6 +88,7 @@ class Master {
         clock_(options.clock),
         heartbeat_({.schedulers = options.schedulers,
                     .host = options.host,
+                    .port = options.port,
                     .token = std::move(token),
                     .clock = options.clock,
                     .random = options.random}) {}
@@ -217,6 +218,7 @@ class Master {
       if (auto* wanted = std::get_if<ContainerWanted>(&*says)) {
         if (std::exchange(errand.has_wanted, true)) return;
         errand.launch = std::move(wanted->launch);
+        errand.launch.resources = options_.resources;
         events.push_back(Wanted{id, wanted->wish});
       } else {
         events.push_back(EndWished{id});

@@ -14,6 +14,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/base/result.h"
+#include "millrace/launch/yarn/messages.h"
 
 namespace millrace {
 
@@ -26,6 +27,9 @@ struct YarnMasterOptions {
   std::string credentials_file = {};         // where YARN has left the tokens
   std::vector<std::string> schedulers = {};  // "rm:8030"
   std::string host = {};                     // of this machine
+  int port = -1;  // where the job's folder is served (folder_server.h); -1: nowhere
+  // What every task's container begins with.
+  std::vector<LocalResource> resources = {};
   // The launcher, in a process of its own; `master`: by which errands reach this one.
   std::function<LauncherEnd(const std::string& master)> launch = {};
   const Clock& clock;

@@ -80,15 +80,29 @@ struct AllocateAnswer {
   std::optional<HadoopToken> master_token = {};  // takes the place of the one before
 };
 
+// A file that YARN brings into a container's folder before its program begins; an archive is
+// unpacked, and the name is that of the folder. Size and time are those of the file at `url`: YARN
+// takes no other.
+struct LocalResource {
+  std::string name = {};
+  std::string url = {};  // "hdfs://namenode:8020/user/me/env.tar.gz"
+  int64_t size = 0;
+  int64_t millis = 0;  // since 1970, UTC
+  bool is_archive = false;
+  friend bool operator==(const LocalResource&, const LocalResource&) = default;
+};
+
 // How a container's program is started, by a shell.
 struct ContainerLaunch {
   std::string command = {};
   std::vector<std::pair<std::string, std::string>> environment = {};
+  std::vector<LocalResource> resources = {};
 };
 
 enum class FinalStatus { succeeded = 1, failed = 2, killed = 3 };
 
-std::string register_request(std::string_view host);
+// `port`: where the job's folder is served (folder_server.h); -1: nowhere.
+std::string register_request(std::string_view host, int port);
 std::string allocate_request(const AllocateRequest& request);
 Result<AllocateAnswer> parse_allocate_answer(std::string_view bytes);
 std::string finish_request(FinalStatus status, std::string_view diagnostics);

@@ -105,6 +105,24 @@ TEST_CASE("a start carries what the container is to run, and the token that came
                                text(2, "TOKEN")));
 }
 
+TEST_CASE("a start says what is to be brought into the container's folder, and from where") {
+  const LocalResource file{
+      .name = "a.py", .url = "hdfs://nn:8020/me/a.py", .size = 5, .millis = 1'700'000'000'001};
+  const LocalResource archive{
+      .name = "env", .url = "webhdfs://nn/env.tar.gz", .size = 7, .millis = 9, .is_archive = true};
+  const std::string request = start_request({}, {.command = "c", .resources = {file, archive}});
+  const std::string of_file =
+      text(1, text(1, "hdfs") + text(2, "nn") + number(3, 8020) + text(4, "/me/a.py")) +
+      number(2, 5) + number(3, 1'700'000'000'001) + number(4, 2) + number(5, 3);
+  const std::string of_archive =
+      text(1, text(1, "webhdfs") + text(2, "nn") + text(4, "/env.tar.gz")) + number(2, 7) +
+      number(3, 9) + number(4, 1) + number(5, 3);
+  CHECK(request ==
+        text(1, text(1, text(1, text(1, "a.py") + text(2, of_file)) +
+                            text(1, text(1, "env") + text(2, of_archive)) + text(5, "c")) +
+                    text(2, "")));
+}
+
 TEST_CASE("a node that does not start a container says why") {
   CHECK(parse_start_answer(text(2, id_of(2))).ok());
   const Status refused = parse_start_answer(text(
@@ -123,7 +141,7 @@ TEST_CASE("the end is said with its words, and noted or not") {
   CHECK_FALSE(parse_finish_answer("").value());
   CHECK(stop_request({.bytes = "ID"}) == text(1, "ID"));
   CHECK(signal_request({.bytes = "ID"}) == text(1, "ID") + number(2, 2));
-  CHECK(register_request("n1").starts_with(text(1, "n1")));
+  CHECK(register_request("n1", 4000) == text(1, "n1") + number(2, 4000) + text(3, ""));
 }
 
 TEST_CASE("what is cut off makes no sense") {

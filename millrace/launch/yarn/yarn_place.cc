@@ -15,10 +15,13 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
+constexpr const char* kHdfsPortVariable = "MILLRACE_HDFS_HTTP_PORT";
 constexpr seconds kToBeDecided{20};
 // How long, after the job's grace, the launcher may take to end, and then YARN.
 constexpr seconds kAfterGrace{15};
 constexpr seconds kToBeGone{120};
+// What a launcher writes is brought from it, or, when it has ended, from where it has left it.
+constexpr seconds kToBeBrought{10};
 
 std::string app_path(const std::string& application) { return str_cat("apps/", application); }
 
@@ -37,7 +40,21 @@ std::vector<std::string> curl_words(const std::string& method, const std::string
   return words;
 }
 
+// Of one that YARN no longer knows.
+ApplicationState forgotten_application() { return {.state = "FINISHED"}; }
+
 }  // namespace
+
+// Paths of this machine mean nothing on others that share none.
+std::vector<EnvironmentEntry> YarnHost::environment_of_staged(const StagedJob& job) const {
+  std::vector<EnvironmentEntry> environment = {{kTokenVariable, job.token},
+                                               {"HADOOP_USER_NAME", options_.user}};
+  for (const auto& entry : options_.environment)
+    if (entry.first == "LANG") environment.push_back(entry);
+  if (const auto port = options_.staged.environment(kHdfsPortVariable))
+    environment.emplace_back(kHdfsPortVariable, *port);
+  return environment;
+}
 
 YarnLaunch YarnHost::launch_of(const KeptJob& job) const {
   return {.application = job.submission.number,
@@ -113,8 +130,14 @@ Status YarnHost::start(KeptJob& job) {
   // Noted before it is there: what runs is never without somebody who knows of it.
   job.submission.number = application.id;
   MR_TRY(write_submission(job));
-  MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch_of(job)));
   MR_TRY(write_racks(job));
+  YarnLaunch launch = launch_of(job);
+  if (!job.job.staging.empty()) {
+    MR_ASSIGN(StagedLaunch staged, staged_.send(job));
+    launch.resources = std::move(staged.resources);
+    launch.environment = environment_of_staged(staged.job);
+  }
+  MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch));
   // Once only: whether a call that was not answered has been heard is looked at.
   Status submitted = ask({"POST", "apps", body.dump()}, Tries::one).status();
   if (!submitted.ok()) {
@@ -163,9 +186,43 @@ Result<std::vector<LauncherSight>> YarnHost::see(const std::vector<KeptJob>& job
     }
     const Result<ApplicationState> state = look_at(job.submission.number);
     if (!state.ok() && state.status().code() != Code::not_found) return state.status();
+    MR_TRY(bring(job, state.ok() ? *state : forgotten_application()));
     sights.push_back(state.ok() ? launcher_sight(*state) : forgotten_launcher());
   }
   return sights;
+}
+
+Status YarnHost::bring(const KeptJob& job, ApplicationState state) {
+  using Launcher = StagedLaunches::Launcher;
+  if (!StagedLaunches::is_staged(job.folder)) return {};
+  const Clock::Time until = clock_.now() + kToBeBrought;
+  for (;; pause(kBetweenLooks)) {
+    const bool has_begun = state.state == "RUNNING" && !state.address.empty();
+    const Launcher launcher = is_over(state) ? Launcher::over
+                              : has_begun    ? Launcher::running
+                                             : Launcher::pending;
+    Status brought = staged_.bring(job, launcher, state.address);
+    if (brought.ok() || !may_pass(brought) || clock_.now() >= until) return brought;
+    // It may have ended since.
+    Result<ApplicationState> now = look_at(job.submission.number);
+    if (!now.ok() && now.status().code() != Code::not_found) return now.status();
+    state = now.ok() ? std::move(*now) : forgotten_application();
+  }
+}
+
+void YarnHost::want(const std::string& log) {
+  const std::optional<KeptJob> job = staged_.want(log);
+  if (!job) return;
+  Result<ApplicationState> state = look_at(job->submission.number);
+  if (!state.ok() && state.status().code() != Code::not_found) return;
+  // What can't be had now may be with the next look.
+  (void)bring(*job, state.ok() ? std::move(*state) : forgotten_application());
+}
+
+Status YarnHost::wish(const KeptJob& job, const ScaleWish& wish) {
+  if (!StagedLaunches::is_staged(job.folder)) return LauncherHost::wish(job, wish);
+  MR_ASSIGN(const ApplicationState state, look_at(job.submission.number));
+  return staged_.wish(job, to_line(wish), state.address);
 }
 
 Status YarnHost::ask_to_end(const ApplicationState& application) {

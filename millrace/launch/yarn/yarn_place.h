@@ -1,9 +1,10 @@
 // YARN as a place for jobs (folder_place.h): application.h's application goes to the
 // ResourceManager by HTTP, and `millrace run --on yarn-am` in its first container is the launcher,
-// which writes into the job's folder. All machines see the folder. The ResourceManager tells of the
-// launcher until it has begun, and when it has ended without a word. The curl command brings the
-// logins; it has to be on the PATH. Every call of it has a time limit; what may pass is tried again
-// a few times.
+// which writes into the job's folder. All machines see the folder, or the job has a staging: then
+// it goes there and comes back by staged_launches.h. The ResourceManager tells of the launcher
+// until it has begun, and when it has ended without a word. The curl command brings the logins; it
+// has to be on the PATH. Every call of it has a time limit; what may pass is tried again a few
+// times.
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@
 #include "millrace/launch/local_tries.h"
 #include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/hadoop_conf.h"
+#include "millrace/launch/yarn/staged_launches.h"
 
 namespace millrace {
 
@@ -22,19 +24,24 @@ struct YarnOptions {
   std::string user = {};                           // who asks, where nobody has to prove it
   std::string directory = {};                      // where the job is submitted
   std::vector<EnvironmentEntry> environment = {};  // of its launcher and its tasks
+  StagedLaunchesOptions staged = {};               // of jobs whose machines share no folder
   // Of one call of curl.
   Clock::Duration time_limit = std::chrono::seconds(30);
 };
 
 class YarnHost final : public LauncherHost {
  public:
-  YarnHost(YarnOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+  YarnHost(YarnOptions options, const Clock& clock, Random& random)
+      : options_(std::move(options)), clock_(clock), staged_(options_.staged, clock, random) {}
 
   Status check(const JobSpec& job) override;
   Status start(KeptJob& job) override;
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // Asks the launcher to end the tasks within the job's grace; then YARN does.
   Status end(const KeptJob& job) override;
+  Status clear(const KeptJob& job) override { return staged_.remove(job); }
+  void want(const std::string& log) override;
+  Status wish(const KeptJob& job, const ScaleWish& wish) override;
   Status can_scale() override { return {}; }
   // UNIMPLEMENTED: YARN starts containers and runs nothing in them.
   Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
@@ -56,12 +63,16 @@ class YarnHost final : public LauncherHost {
   // SIGTERM to the launcher.
   Status ask_to_end(const ApplicationState& application);
   YarnLaunch launch_of(const KeptJob& job) const;
+  std::vector<EnvironmentEntry> environment_of_staged(const StagedJob& job) const;
   Status write_racks(const KeptJob& job);
+  // What the launcher of a staged job has written, into its folder here; `state`: as it was seen.
+  Status bring(const KeptJob& job, ApplicationState state);
   // Ends what may have come of a submission that was not answered.
   Status undo(const std::string& application);
 
   const YarnOptions options_;
   const Clock& clock_;
+  StagedLaunches staged_;
   size_t active_ = 0;  // which ResourceManager answered last
 };
 

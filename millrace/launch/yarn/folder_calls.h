@@ -1,0 +1,72 @@
+// What is asked of the folder of a job on YARN whose machines share none (folder_server.h): three
+// calls of HTTP/1.1, each with the job's token.
+//
+//   POST /read                        body: "OFFSET NAME\n" for each file that is wanted
+//     200: for each that has more, "NAME OFFSET SIZE\n" and so many bytes; then "more\n" if there
+//          is still more of one, or "all\n"
+//   PUT /container_2.out?at=OFFSET    body: what a task has written from there on
+//   POST /wishes                      body: a line of scaling.h
+//
+//   Authorization: Bearer TOKEN
+//
+// What is written is written again without harm, so whoever does not hear an answer asks again.
+// Pure: bytes in, values out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/result.h"
+
+namespace millrace {
+
+struct FolderCall {
+  std::string method = {};
+  std::string path = {};  // "/read"
+  std::string token = {};
+  std::string body = {};
+};
+
+// The calls of one connection, one behind the other.
+class FolderCalls {
+ public:
+  void feed(std::string_view bytes) { bytes_ += bytes; }
+  // The next whole one, if there is one. Errors: INVALID_ARGUMENT for what is no such call, or a
+  // longer one than there are; the connection makes no sense from there on.
+  Result<std::optional<FolderCall>> next();
+
+ private:
+  std::string bytes_;
+};
+
+// With its head. `code`: of HTTP.
+std::string folder_answer(int code, std::string_view body);
+
+// Of one file, from where on it is wanted, or what it has there.
+struct FilePart {
+  std::string name = {};
+  uint64_t offset = 0;
+  std::string bytes = {};
+};
+
+// Of a read: what is wanted, and what is answered.
+std::string wanted_text(const std::vector<FilePart>& wanted);
+Result<std::vector<FilePart>> parse_wanted(std::string_view text);
+struct FileParts {
+  std::vector<FilePart> parts = {};
+  bool has_more = false;
+};
+std::string parts_text(const FileParts& parts);
+Result<FileParts> parse_parts(std::string_view text);
+
+// "/container_2.out?at=5": {"container_2.out", 5}. Errors: INVALID_ARGUMENT.
+Result<FilePart> parse_written(std::string_view path);
+
+// Names of the folder that may be read, and written, by whoever has the token: no other path.
+bool may_read(std::string_view name);
+bool may_write(std::string_view name);
+
+}  // namespace millrace

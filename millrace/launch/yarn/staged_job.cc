@@ -1,0 +1,108 @@
+#include "millrace/launch/yarn/staged_job.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+using nlohmann::json;
+
+// As YARN unpacks them, by these ends of their names.
+constexpr std::string_view kArchives[] = {".tar.gz", ".tgz", ".tar", ".zip"};
+constexpr const char* kPrograms = "programs";
+
+std::string_view archive_end(std::string_view name) {
+  for (const std::string_view end : kArchives)
+    if (name.size() > end.size() && name.ends_with(end)) return end;
+  return "";
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+json to_json(const LocalResource& resource) {
+  return {{"name", resource.name},
+          {"url", resource.url},
+          {"size", resource.size},
+          {"millis", resource.millis},
+          {"archive", resource.is_archive}};
+}
+
+// Every field of its kind.
+bool is_resource(const json& object) {
+  return object.is_object() && object.contains("name") && object["name"].is_string() &&
+         object.contains("url") && object["url"].is_string() && object.contains("size") &&
+         object["size"].is_number_integer() && object.contains("millis") &&
+         object["millis"].is_number_integer() && object.contains("archive") &&
+         object["archive"].is_boolean();
+}
+
+}  // namespace
+
+std::string to_text(const StagedJob& job) {
+  json resources = json::array();
+  for (const LocalResource& resource : job.resources) resources.push_back(to_json(resource));
+  return json{{"folder", job.folder}, {"token", job.token}, {"resources", resources}}.dump() + "\n";
+}
+
+Result<StagedJob> parse_staged_job(std::string_view text) {
+  const json object = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!object.is_object() || !object.contains("folder") || !object["folder"].is_string() ||
+      !object.contains("token") || !object["token"].is_string() || !object.contains("resources") ||
+      !object["resources"].is_array() || !std::ranges::all_of(object["resources"], is_resource))
+    return invalid("what is known of the job's files makes no sense: ", text.substr(0, 200));
+  StagedJob job{.folder = object["folder"], .token = object["token"]};
+  for (const json& resource : object["resources"])
+    job.resources.push_back({.name = resource["name"],
+                             .url = resource["url"],
+                             .size = resource["size"],
+                             .millis = resource["millis"],
+                             .is_archive = resource["archive"]});
+  return job;
+}
+
+std::string staged_folder_of(const JobSpec& job, const std::string& application) {
+  std::string folder = job.staging;
+  while (folder.ends_with('/')) folder.pop_back();
+  return str_cat(folder, "/.millrace/", application);
+}
+
+LocalResource staged_file(const std::string& folder, const std::string& path) {
+  const std::string_view name = base_name(path);
+  const std::string_view end = archive_end(name);
+  return {.name = std::string(name.substr(0, name.size() - end.size())),
+          .url = str_cat(folder, "/files/", name),
+          .is_archive = !end.empty()};
+}
+
+LocalResource staged_programs(const std::string& folder) {
+  return {.name = kPrograms, .url = str_cat(folder, "/programs.tar"), .is_archive = true};
+}
+
+std::vector<LocalResource> staged_for_launcher(const std::string& folder) {
+  std::vector<LocalResource> resources = {staged_programs(folder)};
+  for (const char* name : {"job.yaml", kStagedFile, kRacksFile})
+    resources.push_back({.name = str_cat("job/", name), .url = str_cat(folder, "/", name)});
+  return resources;
+}
+
+Status check_staged(const JobSpec& job) {
+  if (!job.directory.empty())
+    return invalid(
+        "directory: with staging a task works in its container's folder, where the "
+        "job's files are; leave it out");
+  std::set<std::string> names = {kPrograms, "job"};
+  for (const std::string& file : job.files) {
+    const std::string name = staged_file("", file).name;
+    if (!names.insert(name).second)
+      return invalid("files: '", file, "' would be called '", name,
+                     "' in a task's folder, as something else there is; give it another name");
+  }
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,101 @@
+"""A real YARN of three machines, which tools/yarn-cluster runs on this one, and jobs there."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from managed import PATIENCE, KeptJobs
+
+ROOT = Path(__file__).parents[2]
+CLUSTER = ROOT / "tools" / "yarn-cluster"
+NOT_THERE = 3
+GETTING_IT = 960  # once on a machine
+
+
+@contextlib.contextmanager
+def running_yarn(*hidden, environment=None):
+    """The environment in which millrace finds a cluster whose machines do not see the hidden folders."""
+    built = subprocess.run([CLUSTER, "build"], capture_output=True, text=True, timeout=GETTING_IT)
+    if built.returncode == NOT_THERE:
+        pytest.skip(f"LEFT OUT, jobs on a real YARN: {built.stderr}")
+    folder = Path(tempfile.mkdtemp(prefix="yarn-"))
+    up = subprocess.run(
+        [CLUSTER, "up", folder, *hidden],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    try:
+        if up.returncode == NOT_THERE:
+            pytest.skip(f"LEFT OUT, jobs on a real YARN: {up.stderr}")
+        assert up.returncode == 0, up.stderr
+        yield {**os.environ, "HADOOP_CONF_DIR": str(folder / "conf")}
+    finally:
+        subprocess.run([CLUSTER, "down", folder], check=True, timeout=60)
+        shutil.rmtree(folder)
+
+
+class Queue(KeptJobs):
+    """Of YARN."""
+
+    def manager(self, path, method="GET", body=None):
+        """What the ResourceManager says of something."""
+        conf = (Path(self.environment["HADOOP_CONF_DIR"]) / "yarn-site.xml").read_text()
+        address = re.search(r"resourcemanager.webapp.address</name><value>([^<]*)", conf)[1]
+        request = urllib.request.Request(
+            f"http://{address}/ws/v1/cluster/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def application(self):
+        kept = self.folder / "kept" / "yarn" / "words" / "submission"
+        return re.search(r"application_\d+_\d+", kept.read_text())[0]
+
+    def ended_application(self):
+        """What YARN says of the job when it is over."""
+        path = f"apps/{self.application()}"
+        return self.wait_until(
+            lambda: (app := self.manager(path)["app"])["state"] == "FINISHED" and app,
+            "YARN notes the end",
+        )
+
+    def left(self):
+        """What YARN still has to do with jobs, and what is kept of them."""
+        active = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+        apps = (self.manager(f"apps?states={active}")["apps"] or {}).get("app", [])
+        return [app["name"] for app in apps], self.names()
+
+    def num_containers(self):
+        nodes = self.manager("nodes?states=RUNNING")["nodes"]["node"]
+        return sum(node["numContainers"] for node in nodes)
+
+    def kill(self, daemon):
+        pid = (
+            Path(self.environment["HADOOP_CONF_DIR"]).parent / "run" / f"{daemon}.pid"
+        ).read_text()
+        os.kill(int(pid), signal.SIGKILL)
+
+    def bring_back(self):
+        """What was killed of the cluster."""
+        done = self.run(CLUSTER, "up", Path(self.environment["HADOOP_CONF_DIR"]).parent)
+        assert done.returncode == 0, done.stderr
+
+    def end_all(self):
+        """Whatever a test has left running."""
+        for app in (self.manager("apps?states=ACCEPTED,RUNNING")["apps"] or {}).get("app", []):
+            self.manager(f"apps/{app['id']}/state?user.name=root", "PUT", {"state": "KILLED"})
+        self.wait_until(lambda: self.num_containers() == 0, "the test's containers are gone")

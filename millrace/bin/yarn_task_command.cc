@@ -79,6 +79,7 @@ void add_yarn_task(CLI::App& app, Invocation& invocation) {
   verb->add_option("--cores", flags->wish.cores, "Of the container")
       ->check(whole_number(1, INT_MAX))
       ->required();
+  verb->add_option("--gpus", flags->wish.gpus, "Of the container")->check(whole_number(0, INT_MAX));
   verb->add_option("--label", flags->wish.label, "Which the machine must have");
   verb->add_option("--node", flags->wish.node, "The machine that it must be");
   verb->add_option("--rack", flags->wish.rack, "That machine's rack");

@@ -234,6 +234,18 @@ def test_a_role_runs_where_its_label_is(queue):
     assert where["map:0"] == where["map:1"] == "127.0.0.3" != where["files:0"], output
 
 
+def test_a_role_runs_where_its_gpus_are(queue):
+    roles = "{files: 1, map: {count: 2, memory: 64Mi, gpus: 1}}"
+    code, output = queue.millrace("run", queue.job(HELPERS_WAIT, roles))
+    assert code == 0, output
+    where = dict(re.findall(r"(\S+) +\| yarn: runs in container_\w+ on (\S+)", output))
+    assert where["map:0"] == where["map:1"] == "127.0.0.2", output
+    many = queue.job("true", "{map: {count: 1, gpus: 3}}")
+    code, output = queue.millrace("submit", many, "--name", "many")
+    assert code == 2 and "asks for 3 GPUs, and YARN gives 2 at most" in output, output
+    assert queue.left()[0] == []
+
+
 def test_twenty_tasks_come_together(queue):
     roles = "{map: {count: 20, memory: 64Mi}}"
     code, output = queue.millrace("run", queue.job("echo I am {task_index}", roles))

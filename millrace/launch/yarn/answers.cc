@@ -1,6 +1,7 @@
 #include "millrace/launch/yarn/answers.h"
 
 #include <algorithm>
+#include <climits>
 #include <initializer_list>
 
 #include <nlohmann/json.hpp>
@@ -94,6 +95,18 @@ std::string wait_of(const ApplicationState& application) {
   return "YARN has not looked at it yet";
 }
 
+// Of what YARN gives at most; nothing if it has no name for them.
+std::optional<int> gpus_in(const json& most) {
+  const auto all = most.find("resourceInformations");
+  if (all == most.end() || !all->is_object() || !all->contains("resourceInformation")) return {};
+  const json& list = (*all)["resourceInformation"];
+  if (!list.is_array()) return {};
+  for (const json& each : list)
+    if (each.is_object() && text_of(each, "name") == kGpuResource)
+      return static_cast<int>(std::min<int64_t>(number_of(each, "value"), INT_MAX));
+  return {};
+}
+
 }  // namespace
 
 Result<NewApplication> parse_new_application(std::string_view text) {
@@ -102,7 +115,8 @@ Result<NewApplication> parse_new_application(std::string_view text) {
   const auto most = object.find("maximum-resource-capability");
   if (application.id.empty() || most == object.end() || !most->is_object()) return no_answer();
   application.most = {.megabytes = number_of(*most, "memory"),
-                      .cores = static_cast<int>(number_of(*most, "vCores"))};
+                      .cores = static_cast<int>(number_of(*most, "vCores")),
+                      .gpus = gpus_in(*most)};
   return application;
 }
 

@@ -28,6 +28,24 @@ TEST_CASE("a new application has a name, and says what a machine can give at mos
   CHECK(application.id == "application_1_0001");
   CHECK(application.most.megabytes == 4096);
   CHECK(application.most.cores == 4);
+  CHECK_FALSE(application.most.gpus);
+}
+
+TEST_CASE("a cluster that was told of GPUs says how many a machine gives at most") {
+  // As Hadoop 3.4.2 says it.
+  const auto gpus_of = [](int value) {
+    return parse_new_application(
+               str_cat(R"({"application-id":"application_1_0001","maximum-resource-capability":{)",
+                       R"("memory":4096,"vCores":4,"resourceInformations":{"resourceInformation":[)",
+                       R"({"attributes":{},"maximumAllocation":9223372036854775807,)",
+                       R"("minimumAllocation":0,"name":"memory-mb","resourceType":"COUNTABLE",)",
+                       R"("units":"Mi","value":4096},{"name":"yarn.io/gpu","units":"","value":)",
+                       value, "}]}}}"))
+        .value()
+        .most.gpus;
+  };
+  CHECK(gpus_of(2) == 2);
+  CHECK(gpus_of(0) == 0);
 }
 
 TEST_CASE("a manager that just begins is told from one that knows what it knew") {

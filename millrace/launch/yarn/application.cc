@@ -42,9 +42,6 @@ Status check_for_yarn(const JobSpec& job) {
   if (!job.volumes.empty())
     return invalid("volumes: a task on YARN sees the file systems of its machine; leave them out");
   for (const RoleSpec& role : job.roles) {
-    if (role.resources.gpus > 0)
-      return invalid("gpus: they are not asked for on YARN yet; leave them out of role ",
-                     role.name);
     if (role.nodes.size() > 1)
       return invalid("nodes: a machine of YARN has one label; role ", role.name, " asks for ",
                      role.nodes.size());
@@ -152,7 +149,8 @@ ContainerWish container_wish(const RoleSpec& role, int priority) {
   ContainerWish wish{
       .priority = priority,
       .megabytes = asked.memory > 0 ? (asked.memory + kMegabyte - 1) / kMegabyte : kUsualMegabytes,
-      .cores = std::max(1, static_cast<int>(std::ceil(asked.cpus)))};
+      .cores = std::max(1, static_cast<int>(std::ceil(asked.cpus))),
+      .gpus = asked.gpus};
   for (const auto& [label, value] : role.nodes) wish.label = value.empty() ? label : value;
   return wish;
 }
@@ -167,6 +165,15 @@ Status check_fits(const JobSpec& job, const YarnLimits& most) {
     if (wish.cores > most.cores)
       return invalid("the cluster has no machines for this job: a task of ", role.name,
                      " asks for ", wish.cores, " cores, and YARN gives ", most.cores,
+                     " at most; ask for less");
+    if (wish.gpus > 0 && !most.gpus)
+      return invalid("gpus: a task of ", role.name, " asks for ", wish.gpus,
+                     ", and this YARN was never told of any (it knows no resource ", kGpuResource,
+                     "); ask whoever runs the cluster, or choose its machines by a label, with "
+                     "nodes");
+    if (wish.gpus > most.gpus.value_or(0))
+      return invalid("the cluster has no machines for this job: a task of ", role.name,
+                     " asks for ", wish.gpus, " GPUs, and YARN gives ", *most.gpus,
                      " at most; ask for less");
   }
   if (const int64_t megabytes = launcher_megabytes(job); megabytes > most.megabytes)
@@ -215,7 +222,8 @@ Reach yarn_reach(const JobSpec& job, const YarnReach& known) {
                     "--priority", std::to_string(wish.priority),
                     "--memory",   std::to_string(wish.megabytes),
                     "--cores",    std::to_string(wish.cores)};
-                if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
+                if (wish.gpus > 0) words.insert(words.end(), {"--gpus", std::to_string(wish.gpus)});
+            if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
                 if (!known.served_at.empty())
                   words.insert(words.end(), {"--served-at", known.served_at});
                 words.push_back("--");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct YarnLaunch {
 };
 
 // The body of a submission. The job passes check() and has a name. Errors: INVALID_ARGUMENT for
-// what YARN can't give (an image, volumes, gpus), or for a folder, a directory or a value
+// what YARN can't give (an image, volumes), or for a folder, a directory or a value
 // of the environment that YARN's shell would take apart.
 Result<nlohmann::ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch);
 
@@ -44,8 +45,10 @@ using YarnRacks = std::map<std::string, std::string>;
 struct YarnLimits {
   int64_t megabytes = 0;
   int cores = 0;
+  std::optional<int> gpus = {};  // not set: YARN was never told of any
 };
 // INVALID_ARGUMENT that names the role, or the launcher, if it asks for more than any machine has.
+// Of a resource that YARN does not know it gives none, and says nothing.
 Status check_fits(const JobSpec& job, const YarnLimits& most);
 
 // What of the environment goes along from who submits to the launcher and to its tasks.

@@ -141,7 +141,6 @@ TEST_CASE("what YARN can't give, or its shell would take apart, is refused with 
   CHECK(refused([](JobSpec& job, YarnLaunch&) {
           job.volumes = {{"/data", "claim"}};
         }) == "volumes");
-  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.roles[1].resources.gpus = 1; }) == "gpus");
   CHECK(refused([](JobSpec& job, YarnLaunch&) {
           job.roles[0].nodes = {{"disk", "ssd"}, {"fast", ""}};
         }) == "nodes");
@@ -177,6 +176,28 @@ TEST_CASE("what no machine has is told by the role that asks for it") {
         "and YARN gives 512 at most; ask for less");
   job.roles[1].resources.cpus = 9;
   CHECK(check_fits(job, {.megabytes = 4096, .cores = 8}).code() == Code::invalid_argument);
+}
+
+TEST_CASE("GPUs are asked for where YARN was told of some, and refused where it would give none") {
+  JobSpec job = counting_words();
+  job.roles[1].resources.gpus = 2;
+  CHECK(yarn_application(job, known_launch()).ok());
+  CHECK(container_wish(job.roles[1], 2).gpus == 2);
+  const YarnLimits roomy{.megabytes = 4096, .cores = 8, .gpus = 2};
+  CHECK(check_fits(job, roomy).ok());
+  CHECK(check_fits(job, {.megabytes = 4096, .cores = 8}).message() ==
+        "gpus: a task of map asks for 2, and this YARN was never told of any (it knows no resource "
+        "yarn.io/gpu); ask whoever runs the cluster, or choose its machines by a label, with "
+        "nodes");
+  CHECK(check_fits(job, {.megabytes = 4096, .cores = 8, .gpus = 1}).message() ==
+        "the cluster has no machines for this job: a task of map asks for 2 GPUs, and YARN gives 1 "
+        "at most; ask for less");
+  const Reach reach = yarn_reach(job, {});
+  const std::vector<std::string> words = reach.command_at(job.roles[1], 0, {"true"});
+  const auto gpus = std::ranges::find(words, "--gpus");
+  REQUIRE(gpus != words.end());
+  CHECK(gpus[1] == "2");
+  CHECK(std::ranges::count(reach.command_at(job.roles[0], 0, {}), "--gpus") == 0);
 }
 
 TEST_CASE(

@@ -34,6 +34,7 @@ json object_of(const ContainerWanted& wanted) {
            {{"priority", wanted.wish.priority},
             {"memory", wanted.wish.megabytes},
             {"cores", wanted.wish.cores},
+            {"gpus", wanted.wish.gpus},
             {"label", wanted.wish.label},
             {"node", wanted.wish.node},
             {"rack", wanted.wish.rack}}},
@@ -63,12 +64,13 @@ Result<ErrandSays> parse_errand(std::string_view line) {
   const auto environment = object.find("environment");
   if (wish == object.end() || !wish->is_object() || environment == object.end() ||
       !environment->is_object() || !is_text(object, "command") || !is_number(*wish, "priority") ||
-      !is_number(*wish, "memory") || !is_number(*wish, "cores") || !is_text(*wish, "label") ||
+      !is_number(*wish, "memory") || !is_number(*wish, "cores") || !is_number(*wish, "gpus") || !is_text(*wish, "label") ||
       !is_text(*wish, "node") || !is_text(*wish, "rack"))
     return no_sense_in(line);
   ContainerWanted wanted{.wish = {.priority = (*wish)["priority"].get<int>(),
                                   .megabytes = (*wish)["memory"].get<int64_t>(),
                                   .cores = (*wish)["cores"].get<int>(),
+                                  .gpus = (*wish)["gpus"].get<int>(),
                                   .label = (*wish)["label"].get<std::string>(),
                                   .node = (*wish)["node"].get<std::string>(),
                                   .rack = (*wish)["rack"].get<std::string>()},

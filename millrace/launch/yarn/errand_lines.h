@@ -1,7 +1,7 @@
 // What an errand (local_errand.h) and the application master say to each other: one line of JSON
 // each, over a socket of their machine.
 //
-//   errand     {"want": {"priority": 1, "memory": 64, "cores": 1, "label": "",
+//   errand     {"want": {"priority": 1, "memory": 64, "cores": 1, "gpus": 0, "label": "",
 //                        "node": "", "rack": ""},
 //               "command": "exec /bin/sh '/jobs/words/container_0.sh'", "environment": {"A": "b"}}
 //              {"end": true}

@@ -8,7 +8,7 @@ namespace {
 TEST_CASE("a wish is heard as it was said") {
   const ContainerWanted wanted{
       .wish =
-          {.priority = 2, .megabytes = 64, .cores = 3, .label = "fast", .node = "n2", .rack = "/r"},
+          {.priority = 2, .megabytes = 64, .cores = 3, .gpus = 4, .label = "fast", .node = "n2", .rack = "/r"},
       .launch = {.command = "exec sh 'a b'", .environment = {{"TOKEN", "12"}}}};
   const std::string line = to_line(ErrandSays(wanted));
   CHECK(line.ends_with("}\n"));
@@ -33,7 +33,7 @@ TEST_CASE("anything else is refused") {
   for (const char* line :
        {"", "[]", "{}", "nonsense", R"({"want":{}})", R"({"want":1})", R"({"runs":1,"on":2})",
         R"({"code":"3"})",
-        (R"({"want":{"priority":1,"memory":"a","cores":1,"label":"","node":"","rack":""},)"
+        (R"({"want":{"priority":1,"memory":"a","cores":1,"gpus":0,"label":"","node":"","rack":""},)"
          R"("command":"c","environment":{}})")}) {
     CHECK(parse_errand(line).status().code() == Code::invalid_argument);
     CHECK(parse_master(line).status().code() == Code::invalid_argument);

@@ -31,8 +31,12 @@ namespace node_id {
 enum : uint32_t { kHost = 1, kPort = 2 };
 }
 namespace resource {
-enum : int { kMemory = 1, kVirtualCores = 2 };
+enum : int { kMemory = 1, kVirtualCores = 2, kOthers = 3 };
 }
+namespace resource_information {
+enum : int { kKey = 1, kValue = 2, kUnits = 3, kType = 4 };
+constexpr uint64_t kCountable = 0;
+}  // namespace resource_information
 namespace priority_message {
 enum : uint32_t { kPriority = 1 };
 }
@@ -287,6 +291,14 @@ void put_resource(std::string& out, const LocalResource& resource) {
 constexpr std::string_view kAnywhere = "*";
 enum class Elsewhere : uint8_t { forbidden, allowed };
 
+void put_other_resource(std::string& out, std::string_view name, int amount) {
+  const NestedField information(&out, resource::kOthers);
+  put_bytes_field(&out, resource_information::kKey, name);
+  put_varint_field(&out, resource_information::kValue, unsigned_of(amount));
+  put_bytes_field(&out, resource_information::kUnits, "");
+  put_varint_field(&out, resource_information::kType, resource_information::kCountable);
+}
+
 // Of one place: a node, or "*".
 void put_ask_at(std::string& out, const ContainerAsk& ask, std::string_view where,
                 Elsewhere elsewhere) {
@@ -300,6 +312,7 @@ void put_ask_at(std::string& out, const ContainerAsk& ask, std::string_view wher
     const NestedField capability(&out, resource_request::kCapability);
     put_varint_field(&out, resource::kMemory, unsigned_of(ask.wish.megabytes));
     put_varint_field(&out, resource::kVirtualCores, unsigned_of(ask.wish.cores));
+    if (ask.wish.gpus > 0) put_other_resource(out, kGpuResource, ask.wish.gpus);
   }
   put_varint_field(&out, resource_request::kCount, unsigned_of(ask.count));
   put_varint_field(&out, resource_request::kRelaxLocality, elsewhere == Elsewhere::allowed ? 1 : 0);

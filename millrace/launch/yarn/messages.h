@@ -22,6 +22,9 @@ inline constexpr const char* kMasterProtocol =
 inline constexpr const char* kContainerProtocol =
     "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
 
+// What YARN calls GPUs, in a cluster that has been told of them.
+inline constexpr const char* kGpuResource = "yarn.io/gpu";
+
 // A container's name, for people and as a key, and as it came, to be sent back.
 struct ContainerId {
   std::string text = {};  // "container_1700000000000_0001_01_000002"
@@ -39,6 +42,7 @@ struct ContainerWish {
   int priority = 0;
   int64_t megabytes = 0;
   int cores = 1;
+  int gpus = 0;
   std::string label = {};  // of the nodes; empty: those without one
   std::string node = {};   // on it or nowhere; empty: anywhere
   std::string rack = {};   // of that node

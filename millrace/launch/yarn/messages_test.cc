@@ -47,6 +47,16 @@ TEST_CASE("what is asked for has the bytes that Hadoop's protocol gives it") {
         "\x20\x00\x2D\x00\x00\x00\x00"s);
 }
 
+TEST_CASE("GPUs are one of the resources that a cluster has names for") {
+  const ContainerWish wish{.priority = 1, .megabytes = 64, .gpus = 2};
+  const std::string gpus = text(1, "yarn.io/gpu") + number(2, 2) + text(3, "") + number(4, 0);
+  CHECK(allocate_request({.asks = {{.wish = wish, .count = 1}}}) ==
+        text(1, text(1, number(1, 1)) + text(2, "*") +
+                    text(3, number(1, 64) + number(2, 1) + text(3, gpus)) + number(4, 1) +
+                    number(5, 1)) +
+            number(4, 0) + "\x2D\0\0\0\0"s);
+}
+
 TEST_CASE("a container that is to be on one node is asked for there, and nowhere else") {
   const ContainerWish wish{
       .priority = 7, .megabytes = 64, .label = "gpu", .node = "n2", .rack = "/r"};

@@ -83,6 +83,9 @@ void add_yarn_task(CLI::App& app, Invocation& invocation) {
   verb->add_option("--label", flags->wish.label, "Which the machine must have");
   verb->add_option("--node", flags->wish.node, "The machine that it must be");
   verb->add_option("--rack", flags->wish.rack, "That machine's rack");
+  verb->add_option("--image", flags->image, "Of the container")->type_name("IMAGE");
+  verb->add_option("--mounts", flags->mounts, "That the container is to have")
+      ->type_name("FROM:TO:MODE,...");
   verb->add_option("--served-at", flags->served_at,
                    "Where the files are served, if the container does not see them")
       ->type_name("HOST:PORT");

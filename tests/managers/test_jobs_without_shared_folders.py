@@ -220,7 +220,6 @@ def test_what_is_missing_is_told_and_nothing_is_left(queue):
     (queue.folder / "models").mkdir()
     code, output = queue.millrace("submit", queue.job("true", files=["models"]))
     assert code == 2 and "'models' is a folder, which goes along as an archive" in output, output
-    queue.environment["MILLRACE_REMOTE_TRIES"] = "1"
     job = queue.job("true", staging="webhdfs://127.0.0.1:9/jobs")
     code, output = queue.millrace("submit", job)
     assert code == 1 and "staging: webhdfs://127.0.0.1:9/jobs" in output, output

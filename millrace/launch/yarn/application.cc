@@ -9,6 +9,7 @@
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/yarn/container_end.h"
+#include "millrace/launch/yarn/container_image.h"
 #include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
@@ -21,6 +22,9 @@ constexpr int64_t kUsualMegabytes = 1024;  // of a task that asks for nothing
 // The launcher itself, and for each task the errand and its keeper.
 constexpr int64_t kMasterMegabytes = 256;
 constexpr int64_t kErrandMegabytes = 32;
+// Where no folder is shared: who serves the launcher's, and in each container who writes into it.
+constexpr int64_t kServerMegabytes = 64;
+constexpr int64_t kInsideMegabytes = 32;
 // The command stands in double quotes, in which a shell still sees these; and YARN puts values in
 // for <NAME> and {{NAME}}.
 constexpr const char* kNoWord = "\"'$`\\<>{}\n\r";
@@ -34,13 +38,7 @@ Status check_word(std::string_view what, std::string_view text, std::string_view
 Status check_for_yarn(const JobSpec& job) {
   MR_TRY(check(job));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
-  const bool has_image =
-      !job.image.empty() ||
-      std::ranges::any_of(job.roles, [](const RoleSpec& role) { return !role.image.empty(); });
-  if (has_image)
-    return invalid("image: programs run on YARN's machines as they are there; leave the image out");
-  if (!job.volumes.empty())
-    return invalid("volumes: a task on YARN sees the file systems of its machine; leave them out");
+  MR_TRY(check_images(job));
   for (const RoleSpec& role : job.roles) {
     if (role.nodes.size() > 1)
       return invalid("nodes: a machine of YARN has one label; role ", role.name, " asks for ",
@@ -67,7 +65,8 @@ std::string master_command(const JobSpec& job, const YarnLaunch& launch) {
 }
 
 int64_t launcher_megabytes(const JobSpec& job) {
-  return kMasterMegabytes + kErrandMegabytes * static_cast<int64_t>(count_planned(job));
+  return kMasterMegabytes + (job.staging.empty() ? 0 : kServerMegabytes) +
+         kErrandMegabytes * static_cast<int64_t>(count_planned(job));
 }
 
 ordered_json environment_json(const YarnLaunch& launch) {
@@ -117,6 +116,25 @@ Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& laun
 
 namespace {
 
+// What is asked for later, by the launcher: the containers of each role, for people.
+std::string describe_containers(const JobSpec& job) {
+  std::string text;
+  for (const RoleSpec& role : job.roles) {
+    const ContainerWish wish = container_wish(job, role, 0);
+    str_append(&text, "# ", role.name, ": ", most_of(role),
+               most_of(role) == 1 ? " container of " : " containers of ", wish.megabytes, " MiB, ",
+               wish.cores, wish.cores == 1 ? " core" : " cores");
+    if (wish.gpus > 0) str_append(&text, ", ", wish.gpus, " ", kGpuResource);
+    if (!wish.label.empty()) str_append(&text, ", on a machine labelled ", wish.label);
+    text += "\n";
+    std::string mounts = mounts_of(job);
+    if (job.staging.empty()) mounts = with_folder(with_folder(mounts, "FOLDER"), "DIRECTORY");
+    for (const auto& [name, value] : environment_of_image(container_image_of(job, role), mounts))
+      str_append(&text, "#   ", name, "=", value, "\n");
+  }
+  return text;
+}
+
 // What every task's container begins with, for people.
 std::string describe_files(const JobSpec& job, const std::string& folder) {
   std::string text =
@@ -141,23 +159,25 @@ Result<std::string> describe_yarn_application(const JobSpec& job) {
                     .schedulers = {"RESOURCEMANAGER:8030"}};
   if (is_staged) launch.resources = staged_for_launcher(folder);
   MR_ASSIGN(const ordered_json application, yarn_application(job, launch));
-  return str_cat(is_staged ? describe_files(job, folder) : "", application.dump(2), "\n");
+  return str_cat(describe_containers(job), is_staged ? describe_files(job, folder) : "",
+                 application.dump(2), "\n");
 }
 
-ContainerWish container_wish(const RoleSpec& role, int priority) {
+ContainerWish container_wish(const JobSpec& job, const RoleSpec& role, int priority) {
   const Resources& asked = role.resources;
   ContainerWish wish{
       .priority = priority,
       .megabytes = asked.memory > 0 ? (asked.memory + kMegabyte - 1) / kMegabyte : kUsualMegabytes,
       .cores = std::max(1, static_cast<int>(std::ceil(asked.cpus))),
       .gpus = asked.gpus};
+  if (!job.staging.empty()) wish.megabytes += kInsideMegabytes;
   for (const auto& [label, value] : role.nodes) wish.label = value.empty() ? label : value;
   return wish;
 }
 
 Status check_fits(const JobSpec& job, const YarnLimits& most) {
   for (const RoleSpec& role : job.roles) {
-    const ContainerWish wish = container_wish(role, 0);
+    const ContainerWish wish = container_wish(job, role, 0);
     if (wish.megabytes > most.megabytes)
       return invalid("the cluster has no machines for this job: a task of ", role.name,
                      " asks for ", wish.megabytes, " MiB of memory, and YARN gives ",
@@ -214,7 +234,7 @@ Reach yarn_reach(const JobSpec& job, const YarnReach& known) {
                 const auto place = std::ranges::find(job.roles, role.name, &RoleSpec::name);
                 // The first container has priority 0.
                 const ContainerWish wish =
-                    container_wish(role, 1 + static_cast<int>(place - job.roles.begin()));
+                    container_wish(job, role, 1 + static_cast<int>(place - job.roles.begin()));
                 std::vector<std::string> words = {
                     "millrace",   "yarn-task",
                     "--master",   known.master,
@@ -224,7 +244,9 @@ Reach yarn_reach(const JobSpec& job, const YarnReach& known) {
                     "--cores",    std::to_string(wish.cores)};
                 if (wish.gpus > 0) words.insert(words.end(), {"--gpus", std::to_string(wish.gpus)});
             if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
-                if (!known.served_at.empty())
+                if (const std::string& image = container_image_of(job, role); !image.empty())
+              words.insert(words.end(), {"--image", image, "--mounts", mounts_of(job)});
+            if (!known.served_at.empty())
                   words.insert(words.end(), {"--served-at", known.served_at});
                 words.push_back("--");
                 words.insert(words.end(), command.begin(), command.end());

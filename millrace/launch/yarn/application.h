@@ -29,15 +29,16 @@ struct YarnLaunch {
 };
 
 // The body of a submission. The job passes check() and has a name. Errors: INVALID_ARGUMENT for
-// what YARN can't give (an image, volumes), or for a folder, a directory or a value
+// what YARN can't give (volumes without an image), or for a folder, a directory or a value
 // of the environment that YARN's shell would take apart.
 Result<nlohmann::ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch);
 
 // The same for people, before anything of it is known; ends with a newline.
 Result<std::string> describe_yarn_application(const JobSpec& job);
 
-// What a role's tasks ask for; no two roles have the same priority.
-ContainerWish container_wish(const RoleSpec& role, int priority);
+// What a role's tasks ask for; no two roles have the same priority. Where no folder is shared, there
+// is room for what brings their output to the launcher.
+ContainerWish container_wish(const JobSpec& job, const RoleSpec& role, int priority);
 
 // Of machines, by the names that YARN gives them: "n1" -> "/rack7".
 using YarnRacks = std::map<std::string, std::string>;

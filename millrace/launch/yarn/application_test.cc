@@ -127,6 +127,29 @@ TEST_CASE("what is known when it is submitted stands in capitals before") {
   CHECK(text.ends_with("}\n"));
 }
 
+TEST_CASE("what each role's containers are like is shown, as YARN is told when they are asked for") {
+  JobSpec job = counting_words();
+  job.image = "example/words:1";
+  job.volumes = {{"/texts", "/mnt/texts"}};
+  job.roles[1].resources = {.cpus = 2, .memory = int64_t{2} << 30, .gpus = 1};
+  job.roles[1].nodes = {{"fast", ""}};
+  const std::string text = describe_yarn_application(job).value();
+  CHECK(text.starts_with(
+      R"(# files: 1 container of 1024 MiB, 1 core
+#   YARN_CONTAINER_RUNTIME_TYPE=docker
+#   YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=example/words:1
+#   YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=/mnt/texts:/texts:rw,FOLDER:FOLDER:rw,DIRECTORY:DIRECTORY:rw
+# map: 2 containers of 2048 MiB, 2 cores, 1 yarn.io/gpu, on a machine labelled fast
+#   YARN_CONTAINER_RUNTIME_TYPE=docker
+)"));
+  const Reach reach = yarn_reach(job, {});
+  const std::vector<std::string> words = reach.command_at(job.roles[0], 0, {"true"});
+  const auto image = std::ranges::find(words, "--image");
+  REQUIRE(words.end() - image > 3);
+  CHECK(image[1] == "example/words:1");
+  CHECK(image[3] == "/mnt/texts:/texts:rw");
+}
+
 TEST_CASE("what YARN can't give, or its shell would take apart, is refused with a reason") {
   auto refused = [](const auto& change) {
     JobSpec job = counting_words();
@@ -136,8 +159,6 @@ TEST_CASE("what YARN can't give, or its shell would take apart, is refused with 
     CHECK(status.code() == Code::invalid_argument);
     return status.message().substr(0, status.message().find(':'));
   };
-  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.image = "words:1"; }) == "image");
-  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.roles[1].image = "words:1"; }) == "image");
   CHECK(refused([](JobSpec& job, YarnLaunch&) {
           job.volumes = {{"/data", "claim"}};
         }) == "volumes");
@@ -159,12 +180,13 @@ TEST_CASE("what YARN can't give, or its shell would take apart, is refused with 
 TEST_CASE("a role's tasks ask for whole megabytes and cores, and by a priority of their own") {
   RoleSpec role{.name = "map", .resources = {.cpus = 1.5, .memory = 3'000'000}};
   role.nodes = {{"fast", ""}};
-  CHECK(container_wish(role, 2) ==
+  CHECK(container_wish({}, role, 2) ==
         ContainerWish{.priority = 2, .megabytes = 3, .cores = 2, .label = "fast"});
   role.nodes = {{"kind", "gpu"}};
-  CHECK(container_wish(role, 2).label == "gpu");
-  CHECK(container_wish({.name = "map"}, 1) ==
+  CHECK(container_wish({}, role, 2).label == "gpu");
+  CHECK(container_wish({}, {.name = "map"}, 1) ==
         ContainerWish{.priority = 1, .megabytes = 1024, .cores = 1});
+  CHECK(container_wish({.staging = "hdfs://nn/me"}, {.name = "map"}, 1).megabytes == 1056);
 }
 
 TEST_CASE("what no machine has is told by the role that asks for it") {
@@ -182,7 +204,7 @@ TEST_CASE("GPUs are asked for where YARN was told of some, and refused where it 
   JobSpec job = counting_words();
   job.roles[1].resources.gpus = 2;
   CHECK(yarn_application(job, known_launch()).ok());
-  CHECK(container_wish(job.roles[1], 2).gpus == 2);
+  CHECK(container_wish(job, job.roles[1], 2).gpus == 2);
   const YarnLimits roomy{.megabytes = 4096, .cores = 8, .gpus = 2};
   CHECK(check_fits(job, roomy).ok());
   CHECK(check_fits(job, {.megabytes = 4096, .cores = 8}).message() ==

@@ -21,6 +21,7 @@
 #include "millrace/launch/plan.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/yarn/application.h"
+#include "millrace/launch/yarn/container_image.h"
 #include "millrace/launch/yarn/errand_lines.h"
 #include "millrace/launch/yarn/master_socket.h"
 #include "millrace/launch/yarn/staged_job.h"
@@ -108,6 +109,13 @@ std::string command_of(const ErrandOptions& options) {
 
 ContainerWanted wanted_by(const ErrandOptions& options) {
   ContainerWanted wanted{.wish = options.wish, .launch = {.command = command_of(options)}};
+  std::string mounts = options.mounts;
+  if (options.served_at.empty()) {
+    std::error_code ignored;
+    mounts = with_folder(mounts, std::filesystem::path(options.files).parent_path().string());
+    mounts = with_folder(mounts, std::filesystem::current_path(ignored).string());
+  }
+  wanted.launch.environment = environment_of_image(options.image, mounts);
   if (const char* token = std::getenv(kTokenVariable); token != nullptr)
     wanted.launch.environment.emplace_back(kTokenVariable, token);
   return wanted;

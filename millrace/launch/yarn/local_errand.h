@@ -23,6 +23,8 @@ struct ErrandOptions {
   std::string files = {};
   ContainerWish wish = {};
   std::vector<std::string> command = {};
+  std::string image = {};   // of the container (container_image.h); empty: none
+  std::string mounts = {};  // that it is to have besides what it needs for the files
   // Where the folder of the files is served, if the container does not see it: then `millrace
   // yarn-inside` (local_inside.h) is what runs there, and writes the files from there.
   std::string served_at = {};

@@ -92,7 +92,7 @@ class Bundle {
 
   Status add_library(const std::string& path) {
     MR_TRY(needs_of(path).status());
-    return keep_library(path);
+    return keep_library(path, loaded_name(path));
   }
 
   Status pack(const std::string& archive) {
@@ -118,7 +118,10 @@ class Bundle {
   }
 
   Status keep_library(const std::string& path) {
-    const std::string name(program_name(path));
+    return keep_library(path, std::string(program_name(path)));
+  }
+
+  Status keep_library(const std::string& path, const std::string& name) {
     const auto [known, is_new] = libraries_.emplace(name, path);
     if (is_new) return link(path, "/lib/" + name);
     std::error_code ignored;
@@ -139,6 +142,13 @@ class Bundle {
 };
 
 }  // namespace
+
+std::string loaded_name(std::string_view path) {
+  const std::string_view name = program_name(path);
+  const size_t version = name.find(".so.");
+  if (version == name.npos) return std::string(name);
+  return std::string(name.substr(0, name.find('.', version + 4)));
+}
 
 NeededLibraries parse_ldd(std::string_view text) {
   NeededLibraries needs;

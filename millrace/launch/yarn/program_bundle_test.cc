@@ -26,6 +26,12 @@ TEST_CASE("a library that is missing is named, and a program that needs none nee
   CHECK(parse_ldd("").libraries.empty());
 }
 
+TEST_CASE("a library is loaded by its first number") {
+  CHECK(loaded_name("/usr/lib/libcurl.so.4.8.0") == "libcurl.so.4");
+  CHECK(loaded_name("/usr/lib/libcurl.so.4") == "libcurl.so.4");
+  CHECK(loaded_name("libcurl.so") == "libcurl.so");
+}
+
 TEST_CASE("a file is looked for here, and a program on the PATH") {
   CHECK(find_file("sh", "/", "/nowhere:/bin").value() == "/bin/sh");
   CHECK(find_file("etc/passwd", "/", "").value() == "/etc/passwd");

@@ -1,17 +1,33 @@
 #include "millrace/launch/yarn/staged_launches.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/descriptor.h"
 #include "millrace/launch/yarn/program_bundle.h"
 
 namespace millrace {
 namespace {
 
 // What HDFS is asked by, in the launcher's container as here; it is loaded by its name.
-constexpr const char* kCurlLibrary = "libcurl.so";
+constexpr const char* kCurlLibrary = "/libcurl";
+
+// Held while the copy of a launcher's folder is continued: others may look at the job, too.
+class CopyLock {
+ public:
+  explicit CopyLock(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    while (file_.is_open() && flock(file_.number(), LOCK_EX) != 0 && errno == EINTR) continue;
+  }
+
+ private:
+  Descriptor file_;
+};
 
 std::string staged_in(const std::string& folder) { return str_cat(folder, "/", kStagedFile); }
 
@@ -107,6 +123,7 @@ Result<StagedLaunch> StagedLaunches::send_to(const KeptJob& job, const std::stri
 Status StagedLaunches::bring(const KeptJob& job, Launcher launcher, const std::string& at) {
   if (!is_staged(job.folder) || launcher == Launcher::pending) return {};
   MR_ASSIGN(const StagedJob staged, read_staged(job.folder));
+  const CopyLock lock(staged_in(job.folder));
   // The journal first: what it says was written is there.
   std::vector<std::string> names = {"journal", "launcher.log"};
   const auto& logs = wanted_[job.folder];

@@ -66,6 +66,7 @@ void put_event(Json& json, const TaskCame& event) {
   json["address"] = event.address;
   if (!event.machine.empty()) json["machine"] = event.machine;
 }
+void put_event(Json& json, const TaskLeft& event) { json["left"] = event.task; }
 void put_event(Json& json, const WishRefused& event) {
   json["refused"] = event.why;
   json["wish"] = event.wish;
@@ -116,6 +117,7 @@ class Reader {
     if (const auto it = task(json, "started")) return SupervisionEvent(TaskStarted{*it});
     if (const auto it = task(json, "came"))
       return TaskCame{*it, text_in(json, "address"), text_in(json, "machine")};
+    if (const auto it = task(json, "left")) return TaskLeft{*it};
     if (const auto it = task(json, "waits")) return SupervisionEvent(TaskWaits{*it, others(json)});
     if (json.contains("scaled")) return scaled(json);
     if (json.contains("refused"))

@@ -5,6 +5,7 @@
 //   {"millrace_journal":1,"at":81000000,"begun":1767225600000000,"seed":5,"late":true}
 //   {"at":81001000,"started":0}
 //   {"at":83000000,"came":0,"address":"10.0.0.8:40123","machine":"n1"}
+//   {"at":84000000,"left":3}
 //   {"at":97000000,"scaled":2,"to":4,"by":"process 4711 of anna","wish":"5f0c"}
 //   {"at":99000000,"ended":[{"task":0,"code":3,"last":"ValueError: bad record"}]}
 //   {"at":99900000,"over":true}
@@ -43,6 +44,11 @@ struct TaskCame {
   std::string address;
   std::string machine = {};  // what its manager calls the one that it is on; empty: not known
 };
+// A task that runs elsewhere and was absent has said where it can be, and left; it comes again, to that
+// address, when it is wanted.
+struct TaskLeft {
+  size_t task;
+};
 // A wish to scale the job (scaling.h) that is not fulfilled.
 struct WishRefused {
   std::string wish;
@@ -53,7 +59,7 @@ struct LaunchOver {};
 
 struct JournalEntry {
   Clock::Time at = {};
-  std::variant<SupervisionEvent, TaskCame, WishRefused, LaunchOver> what = {};
+  std::variant<SupervisionEvent, TaskCame, TaskLeft, WishRefused, LaunchOver> what = {};
 };
 
 struct Journal {

@@ -43,10 +43,11 @@ class Replay {
     for (const JournalEntry& entry : seen_.journal.entries) {
       now_ = std::max(now_, entry.at);
       if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) tell(*event);
+      if (const auto* left = std::get_if<TaskLeft>(&entry.what)) tasks_[left->task].is_there = false;
       if (const auto* came = std::get_if<TaskCame>(&entry.what)) {
         tasks_[came->task].address = came->address;
         tasks_[came->task].machine = came->machine;
-        tasks_[came->task].is_there = !came->address.empty();
+        tasks_[came->task].is_there = tasks_[came->task].was_there = !came->address.empty();
       }
     }
     const bool cut_off = seen_.launcher.stage == Stage::gone && !supervision_.finished();
@@ -71,6 +72,7 @@ class Replay {
     std::string address = {};
     std::string machine = {};
     bool is_there = false;  // of those that come: the one that is running or is to has
+    bool was_there = false;  // and is to be there again
     bool was_started = false;
   };
 
@@ -174,6 +176,10 @@ class Replay {
 
   std::string waiting_text(const Task& task) const {
     if (task.is_there) return "the other tasks are not there yet";
+    if (task.phase == Phase::running && task.was_there)
+      return str_cat("it is being brought to its machine ",
+                     task.machine.empty() ? host_of(task.address) : task.machine,
+                     ", as soon as that has room");
     if (task.phase == Phase::running) return "it is being brought to its machine";
     return "its launcher has not started it yet";
   }

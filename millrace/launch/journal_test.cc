@@ -263,11 +263,34 @@ TEST_CASE("elsewhere, a task that is started again runs when it has come again")
               R"({"at":2000000000,"ended":[{"task":0,"code":3}]})", "\n",
               R"({"at":4000000000,"time":true})", "\n", R"({"at":4000000000,"started":0})", "\n");
   const auto seen = [&] { return sight_of(job, kept(text, {}, 1)).tasks[0]; };
-  CHECK(seen().text == "it is being brought to its machine");
+  CHECK(seen().stage == TaskStage::pending);
+  CHECK(seen().text == "it is being brought to its machine n1, as soon as that has room");
   CHECK(seen().attempt == 2);
   text += R"({"at":5000000000,"came":0,"address":"n1:40"})"
           "\n";
   CHECK(seen().stage == TaskStage::running);
+}
+
+TEST_CASE("elsewhere, an absent task that has left waits for room when it is wanted") {
+  const JobSpec job = words({{.name = "map", .count = 1, .most = 2}});
+  std::string text =
+      str_cat(kBegunLate, R"({"at":1000000000,"came":1,"address":"n2:41","machine":"n2"})", "\n",
+              R"({"at":1100000000,"left":1})", "\n", R"({"at":1200000000,"started":0})", "\n",
+              R"({"at":1300000000,"came":0,"address":"n1:40"})", "\n");
+  const auto seen = [&] { return sight_of(job, kept(text, {}, 2)); };
+  CHECK(seen().stage == JobStage::running);
+  CHECK(seen().tasks[1].stage == TaskStage::absent);
+  text += R"({"at":2000000000,"scaled":0,"to":2,"by":"anna","wish":"7"})"
+          "\n"
+          R"({"at":2100000000,"started":1})"
+          "\n";
+  CHECK(seen().stage == JobStage::running);
+  CHECK(sentence(seen()).starts_with("words: 1 of 2 tasks run"));
+  CHECK(seen().tasks[1].stage == TaskStage::pending);
+  CHECK(seen().tasks[1].text == "it is being brought to its machine n2, as soon as that has room");
+  text += R"({"at":3000000000,"came":1,"address":"n2:41","machine":"n2"})"
+          "\n";
+  CHECK(seen().tasks[1].stage == TaskStage::running);
 }
 
 TEST_CASE("elsewhere, an absent task that holds its place runs as soon as it is wanted") {

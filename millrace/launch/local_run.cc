@@ -422,6 +422,7 @@ class LocalRun {
       read_gathering();
       if (end->lost) lost_.insert(i);
       if (leaving_.erase(i) > 0) {
+        note(JournalEntry{clock_.now(), TaskLeft{i}});
         tasks_[i].forget_attempt();
         continue;
       }

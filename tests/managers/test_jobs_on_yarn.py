@@ -303,6 +303,27 @@ def test_a_job_is_scaled_from_two_to_four_to_one(queue):
     assert queue.left() == ([], [])
 
 
+def test_a_task_that_waits_for_room_on_its_machine_is_shown_as_waiting(queue):
+    roles = "{files: {memory: 64Mi}, map: {count: 1, min: 1, max: 2, memory: 1500Mi}}"
+    queue.millrace("submit", queue.job("until [ -e end ]; do sleep 0.1; done", roles))
+    queue.wait_for_tasks(2)
+    # Of the two machines that all may use, too little is left for it.
+    big = queue.job("exec sleep 600", "{map: {count: 10, memory: 512Mi}}")
+    queue.millrace("submit", big, "--name", "big")
+    queue.wait_until(
+        lambda: "10 of 10 tasks run" in queue.millrace("status", "big")[1], "the others run"
+    )
+    assert queue.millrace("scale", "words", "map=2")[0] == 0
+    waits = r"map:1 .*it is being brought to its machine \S+, as soon as that has room"
+    status = queue.wait_until(
+        lambda: re.search(waits, text := queue.millrace("status", "words")[1]) and text,
+        "it waits",
+    )
+    assert "2 of 3 tasks run" in status, status
+    assert queue.millrace("stop", "big")[0] == 0
+    queue.wait_for_tasks(3)
+
+
 def test_a_task_that_scaling_takes_away_has_its_grace_and_is_killed_then(queue):
     roles = "{files: 1, map: {count: 2, min: 1}}"
     script = HELPERS_WAIT + (

@@ -44,8 +44,8 @@ struct TaskCame {
   std::string address;
   std::string machine = {};  // what its manager calls the one that it is on; empty: not known
 };
-// A task that runs elsewhere and was absent has said where it can be, and left; it comes again, to that
-// address, when it is wanted.
+// A task that runs elsewhere and was absent has said where it can be, and left; it comes again, to
+// that address, when it is wanted.
 struct TaskLeft {
   size_t task;
 };

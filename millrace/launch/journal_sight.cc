@@ -43,7 +43,8 @@ class Replay {
     for (const JournalEntry& entry : seen_.journal.entries) {
       now_ = std::max(now_, entry.at);
       if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) tell(*event);
-      if (const auto* left = std::get_if<TaskLeft>(&entry.what)) tasks_[left->task].is_there = false;
+      if (const auto* left = std::get_if<TaskLeft>(&entry.what))
+        tasks_[left->task].is_there = false;
       if (const auto* came = std::get_if<TaskCame>(&entry.what)) {
         tasks_[came->task].address = came->address;
         tasks_[came->task].machine = came->machine;
@@ -71,7 +72,7 @@ class Replay {
     Phase phase = Phase::waiting;
     std::string address = {};
     std::string machine = {};
-    bool is_there = false;  // of those that come: the one that is running or is to has
+    bool is_there = false;   // of those that come: the one that is running or is to has
     bool was_there = false;  // and is to be there again
     bool was_started = false;
   };

@@ -35,12 +35,13 @@ TEST_CASE("a cluster that was told of GPUs says how many a machine gives at most
   // As Hadoop 3.4.2 says it.
   const auto gpus_of = [](int value) {
     return parse_new_application(
-               str_cat(R"({"application-id":"application_1_0001","maximum-resource-capability":{)",
-                       R"("memory":4096,"vCores":4,"resourceInformations":{"resourceInformation":[)",
-                       R"({"attributes":{},"maximumAllocation":9223372036854775807,)",
-                       R"("minimumAllocation":0,"name":"memory-mb","resourceType":"COUNTABLE",)",
-                       R"("units":"Mi","value":4096},{"name":"yarn.io/gpu","units":"","value":)",
-                       value, "}]}}}"))
+               str_cat(
+                   R"({"application-id":"application_1_0001","maximum-resource-capability":{)",
+                   R"("memory":4096,"vCores":4,"resourceInformations":{"resourceInformation":[)",
+                   R"({"attributes":{},"maximumAllocation":9223372036854775807,)",
+                   R"("minimumAllocation":0,"name":"memory-mb","resourceType":"COUNTABLE",)",
+                   R"("units":"Mi","value":4096},{"name":"yarn.io/gpu","units":"","value":)", value,
+                   "}]}}}"))
         .value()
         .most.gpus;
   };

@@ -243,10 +243,10 @@ Reach yarn_reach(const JobSpec& job, const YarnReach& known) {
                     "--memory",   std::to_string(wish.megabytes),
                     "--cores",    std::to_string(wish.cores)};
                 if (wish.gpus > 0) words.insert(words.end(), {"--gpus", std::to_string(wish.gpus)});
-            if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
+                if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
                 if (const std::string& image = container_image_of(job, role); !image.empty())
-              words.insert(words.end(), {"--image", image, "--mounts", mounts_of(job)});
-            if (!known.served_at.empty())
+                  words.insert(words.end(), {"--image", image, "--mounts", mounts_of(job)});
+                if (!known.served_at.empty())
                   words.insert(words.end(), {"--served-at", known.served_at});
                 words.push_back("--");
                 words.insert(words.end(), command.begin(), command.end());

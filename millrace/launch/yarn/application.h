@@ -36,8 +36,8 @@ Result<nlohmann::ordered_json> yarn_application(const JobSpec& job, const YarnLa
 // The same for people, before anything of it is known; ends with a newline.
 Result<std::string> describe_yarn_application(const JobSpec& job);
 
-// What a role's tasks ask for; no two roles have the same priority. Where no folder is shared, there
-// is room for what brings their output to the launcher.
+// What a role's tasks ask for; no two roles have the same priority. Where no folder is shared,
+// there is room for what brings their output to the launcher.
 ContainerWish container_wish(const JobSpec& job, const RoleSpec& role, int priority);
 
 // Of machines, by the names that YARN gives them: "n1" -> "/rack7".

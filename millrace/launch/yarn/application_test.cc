@@ -127,7 +127,8 @@ TEST_CASE("what is known when it is submitted stands in capitals before") {
   CHECK(text.ends_with("}\n"));
 }
 
-TEST_CASE("what each role's containers are like is shown, as YARN is told when they are asked for") {
+TEST_CASE(
+    "what each role's containers are like is shown, as YARN is told when they are asked for") {
   JobSpec job = counting_words();
   job.image = "example/words:1";
   job.volumes = {{"/texts", "/mnt/texts"}};

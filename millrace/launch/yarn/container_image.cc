@@ -37,7 +37,8 @@ Status check_images(const JobSpec& job) {
   for (const RoleSpec& role : job.roles)
     if (container_image_of(job, role).empty())
       return invalid("volumes: on YARN they appear in containers that have an image; a task of ",
-                     role.name, " has none, and sees the file systems of its machine: leave them "
+                     role.name,
+                     " has none, and sees the file systems of its machine: leave them "
                      "out, or say which image");
   for (const auto& [where, which] : job.volumes)
     if (!is_mountable(where) || !is_mountable(which))
@@ -50,8 +51,8 @@ Status check_images(const JobSpec& job) {
 std::vector<EnvironmentEntry> environment_of_image(const std::string& image,
                                                    const std::string& mounts) {
   if (image.empty()) return {};
-  std::vector<EnvironmentEntry> environment = {
-      {"YARN_CONTAINER_RUNTIME_TYPE", "docker"}, {"YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", image}};
+  std::vector<EnvironmentEntry> environment = {{"YARN_CONTAINER_RUNTIME_TYPE", "docker"},
+                                               {"YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", image}};
   if (!mounts.empty()) environment.emplace_back("YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS", mounts);
   return environment;
 }

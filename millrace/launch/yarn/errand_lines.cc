@@ -64,8 +64,8 @@ Result<ErrandSays> parse_errand(std::string_view line) {
   const auto environment = object.find("environment");
   if (wish == object.end() || !wish->is_object() || environment == object.end() ||
       !environment->is_object() || !is_text(object, "command") || !is_number(*wish, "priority") ||
-      !is_number(*wish, "memory") || !is_number(*wish, "cores") || !is_number(*wish, "gpus") || !is_text(*wish, "label") ||
-      !is_text(*wish, "node") || !is_text(*wish, "rack"))
+      !is_number(*wish, "memory") || !is_number(*wish, "cores") || !is_number(*wish, "gpus") ||
+      !is_text(*wish, "label") || !is_text(*wish, "node") || !is_text(*wish, "rack"))
     return no_sense_in(line);
   ContainerWanted wanted{.wish = {.priority = (*wish)["priority"].get<int>(),
                                   .megabytes = (*wish)["memory"].get<int64_t>(),

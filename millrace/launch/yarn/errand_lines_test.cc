@@ -7,8 +7,13 @@ namespace {
 
 TEST_CASE("a wish is heard as it was said") {
   const ContainerWanted wanted{
-      .wish =
-          {.priority = 2, .megabytes = 64, .cores = 3, .gpus = 4, .label = "fast", .node = "n2", .rack = "/r"},
+      .wish = {.priority = 2,
+               .megabytes = 64,
+               .cores = 3,
+               .gpus = 4,
+               .label = "fast",
+               .node = "n2",
+               .rack = "/r"},
       .launch = {.command = "exec sh 'a b'", .environment = {{"TOKEN", "12"}}}};
   const std::string line = to_line(ErrandSays(wanted));
   CHECK(line.ends_with("}\n"));

@@ -1,10 +1,8 @@
 #include "millrace/launch/yarn/messages.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "millrace/base/str_cat.h"
-#include "millrace/cluster/host_port.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/launch/yarn/hadoop_rpc.h"
 
@@ -95,15 +93,6 @@ enum : int { kLaunchContext = 1, kToken = 2 };
 }
 namespace launch_context {
 enum : int { kResources = 1, kEnvironment = 4, kCommand = 5 };
-}
-namespace local_resource {
-enum : int { kUrl = 1, kSize = 2, kTimestamp = 3, kType = 4, kVisibility = 5 };
-constexpr uint64_t kArchive = 1;
-constexpr uint64_t kFile = 2;
-constexpr uint64_t kOfApplication = 3;
-}  // namespace local_resource
-namespace url_message {
-enum : int { kScheme = 1, kHost = 2, kPort = 3, kFile = 4 };
 }
 namespace text_pair {
 enum : int { kKey = 1, kValue = 2 };
@@ -259,35 +248,6 @@ Result<EndedContainer> parse_ended(std::string_view bytes) {
   return ended;
 }
 
-// "hdfs://namenode:8020/a" in its parts.
-void put_url(std::string& out, std::string_view url) {
-  const size_t scheme = url.find("://");
-  put_bytes_field(&out, url_message::kScheme, url.substr(0, scheme));
-  url.remove_prefix(scheme == std::string_view::npos ? 0 : scheme + 3);
-  const std::string_view path = url.substr(std::min(url.find('/'), url.size()));
-  const std::string_view address = url.substr(0, url.size() - path.size());
-  // Without a port, it is one of the scheme's.
-  const Result<HostPort> whole = HostPort::parse(address);
-  put_bytes_field(&out, url_message::kHost, whole.ok() ? whole->host : address);
-  if (whole.ok()) put_varint_field(&out, url_message::kPort, unsigned_of(whole->port));
-  put_bytes_field(&out, url_message::kFile, path);
-}
-
-void put_resource(std::string& out, const LocalResource& resource) {
-  const NestedField entry(&out, launch_context::kResources);
-  put_bytes_field(&out, text_pair::kKey, resource.name);
-  const NestedField value(&out, text_pair::kValue);
-  {
-    const NestedField url(&out, local_resource::kUrl);
-    put_url(out, resource.url);
-  }
-  put_varint_field(&out, local_resource::kSize, unsigned_of(resource.size));
-  put_varint_field(&out, local_resource::kTimestamp, unsigned_of(resource.millis));
-  put_varint_field(&out, local_resource::kType,
-                   resource.is_archive ? local_resource::kArchive : local_resource::kFile);
-  put_varint_field(&out, local_resource::kVisibility, local_resource::kOfApplication);
-}
-
 constexpr std::string_view kAnywhere = "*";
 enum class Elsewhere : uint8_t { forbidden, allowed };
 
@@ -402,7 +362,11 @@ std::string start_request(const GivenContainer& container, const ContainerLaunch
   std::string request;
   {
     const NestedField context(&request, start::kLaunchContext);
-    for (const LocalResource& resource : launch.resources) put_resource(request, resource);
+    for (const LocalResource& resource : launch.resources) {
+      const NestedField entry(&request, launch_context::kResources);
+      put_bytes_field(&request, text_pair::kKey, resource.name);
+      put_bytes_field(&request, text_pair::kValue, local_resource_message(resource));
+    }
     for (const auto& [name, value] : launch.environment) {
       const NestedField entry(&request, launch_context::kEnvironment);
       put_bytes_field(&request, text_pair::kKey, name);

@@ -14,6 +14,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/format/hadoop_credentials.h"
+#include "millrace/launch/yarn/local_resource.h"
 
 namespace millrace {
 
@@ -82,18 +83,6 @@ struct AllocateAnswer {
   std::vector<EndedContainer> ended = {};
   std::vector<std::pair<NodeAddress, HadoopToken>> node_tokens = {};
   std::optional<HadoopToken> master_token = {};  // takes the place of the one before
-};
-
-// A file that YARN brings into a container's folder before its program begins; an archive is
-// unpacked, and the name is that of the folder. Size and time are those of the file at `url`: YARN
-// takes no other.
-struct LocalResource {
-  std::string name = {};
-  std::string url = {};  // "hdfs://namenode:8020/user/me/env.tar.gz"
-  int64_t size = 0;
-  int64_t millis = 0;  // since 1970, UTC
-  bool is_archive = false;
-  friend bool operator==(const LocalResource&, const LocalResource&) = default;
 };
 
 // How a container's program is started, by a shell.

@@ -85,7 +85,6 @@ _OWN = {
     "contrib.tensorboard.plugins.projector.projector_config_pb2": {
         "_": "contrib.tensorboard.plugins.projector"
     },
-    "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
     "python.client.device_lib": {"list_local_devices": "_run.listed_devices.list_local_devices"},
     "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
     "python.distribute.all_reduce": {

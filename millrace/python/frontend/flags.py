@@ -29,6 +29,10 @@ class _Flags:
             raise AttributeError(name)
         if self._values is None:
             self._parse()
+        if not hasattr(self._values, name):
+            raise AttributeError(
+                f"there is no flag '{name}'; there are {sorted(vars(self._values))}"
+            )
         value = getattr(self._values, name)
         return (None if value.is_none else list(value)) if isinstance(value, _Defaults) else value
 

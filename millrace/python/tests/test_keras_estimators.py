@@ -123,6 +123,20 @@ def test_a_saved_model_with_an_activation_of_the_programs_own_is_loaded(tmp_path
     assert estimator.get_variable_value("global_step") == 1
 
 
+def test_replicas_train_one_model(tmp_path):
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+    model = _model(tf.keras.optimizers.Adam(0.05))
+    config = tf.estimator.RunConfig(train_distribute=strategy, tf_random_seed=1)
+    estimator = tf.keras.estimator.model_to_estimator(model, model_dir=str(tmp_path), config=config)
+
+    def input_fn():
+        return tf.data.Dataset.from_tensor_slices((_X, _Y)).repeat(30).batch(16)
+
+    estimator.train(input_fn)
+    found = estimator.evaluate(input_fn, steps=1)
+    assert found["global_step"] == 30 and found["acc"] == 1
+
+
 def test_what_can_not_become_an_estimator_is_told(tmp_path):
     make = tf.keras.estimator.model_to_estimator
     with pytest.raises(ValueError, match="Either `keras_model` or `keras_model_path` needs"):

@@ -215,11 +215,13 @@ tf.flags.DEFINE_integer("steps", 3, "how many")
 F = tf.flags.FLAGS
 F._parse_flags()
 print(F.__flags, [flag.value for flag in F.__flags.values()])
+F.stepp
 """
     )
     command = [sys.executable, program, "--steps=4"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.stdout == "{'steps': Flag(steps=4)} [4]\n", done.stderr
+    assert "there is no flag 'stepp'; there are ['steps']" in done.stderr
 
 
 def test_an_attribute_that_is_an_int_takes_a_float(session):

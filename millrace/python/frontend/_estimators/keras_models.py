@@ -7,7 +7,7 @@ from millrace._estimators.mode_keys import ModeKeys
 from millrace._estimators.spec import EstimatorSpec
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
-from millrace._graph.default_graph import add_to_collection, control_dependencies
+from millrace._graph.default_graph import add_to_collection
 from millrace._keras import objects, optimizer_names, sessions
 from millrace._keras.architectures import clone_model
 from millrace._keras.saving import load_model
@@ -92,9 +92,7 @@ def _function_of(model, first_values, custom_objects):
         if mode == ModeKeys.EVAL:
             metrics = _metrics_of(trained, given[0])
             return EstimatorSpec(mode, predictions, trained.loss, eval_metric_ops=metrics)
-        step = get_or_create_global_step()
-        with control_dependencies([trained.train_step()]):
-            train_op = step.assign_add(1).op
+        train_op = trained.train_step(get_or_create_global_step())
 
         def give_first_values(scaffold, session):
             for variable, value in zip(made.weights, first_values):

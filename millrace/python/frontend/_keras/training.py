@@ -228,8 +228,8 @@ class Trained:
         feeds.update(zip((goal.weights for goal in self.goals), weights))
         return {**feeds, **phase_feed(phase)}
 
-    def train_step(self):
-        """The Operation that changes the model's variables once."""
+    def train_step(self, global_step=None):
+        """The Operation that changes the model's variables once, and counts it in `global_step`."""
         if self._train is None:
             variables, updates = self._variables, self._belonging.of(self.model.updates)
             if not variables:
@@ -238,9 +238,17 @@ class Trained:
                 with name_scope("training"):
                     pairs = list(zip(gradients(self.loss, variables), variables))
                     with control_dependencies(updates):
-                        change = self.optimizer.apply_gradients(pairs)
+                        change = self._applied(pairs, global_step)
                 self._train = group(change, *updates)
         return self._train
+
+    def _applied(self, pairs, global_step):
+        if global_step is None:
+            return self.optimizer.apply_gradients(pairs)
+        if not hasattr(self.optimizer, "count_in"):
+            return self.optimizer.apply_gradients(pairs, global_step=global_step)
+        self.optimizer.count_in(global_step)
+        return self.optimizer.apply_gradients(pairs)
 
     def train(self, inputs, targets, weights):
         """One step; gives the numbers of before it."""

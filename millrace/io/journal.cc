@@ -4,9 +4,22 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/base/together.h"
 #include "millrace/io/lasting_folder.h"
 
 namespace millrace::io {
+namespace {
+
+// A few are answered sooner one by one.
+constexpr size_t kMany = 4;
+
+void answer(std::vector<Done<void>>& group, const Status& status) {
+  std::optional<Together> together;
+  if (group.size() >= kMany) together.emplace();
+  for (Done<void>& done : group) done(status);
+}
+
+}  // namespace
 
 Journal::Journal(const JournalMachine& machine, JournalOptions options, Journaled& source)
     : machine_(machine), options_(std::move(options)), source_(source) {}
@@ -61,9 +74,7 @@ void Journal::write_groups() {
     // May be called when the journal has gone.
     Done<void> acknowledge(
         [&answers = machine_.answers, group = std::move(group)](const Status& status) mutable {
-          answers.post([group = std::move(group), status]() mutable {
-            for (Done<void>& done : group) done(status);
-          });
+          answers.post([group = std::move(group), status]() mutable { answer(group, status); });
         });
     if (options_.follower != nullptr) {
       options_.follower->wrote(kept, std::move(acknowledge));

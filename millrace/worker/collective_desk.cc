@@ -230,8 +230,8 @@ void CollectiveDesk::watch(const std::shared_ptr<GroupSeat>& seat, const Group& 
 void CollectiveDesk::take(const GroupMember& from, int64_t group_key, const PieceName& name,
                           Cancellation* cancellation, Done<Tensor> done) {
   ask(from.device, from.incarnation, name.taker,
-      str_cat(kPiece, "/", group_key, "/", name.epoch, "/", name.round, "/", name.instance, "/",
-              name.signature, "/", name.piece),
+      str_cat(kPiece, "/", group_key, "/", name.epoch, "/", name.round, "/", name.instance.text(),
+              "/", name.signature, "/", name.piece),
       cancellation, std::move(done));
 }
 
@@ -269,11 +269,13 @@ void CollectiveDesk::serve(const RendezvousKey::Parts& key, Cancellation* cancel
   PieceName name;
   name.epoch = words.next();
   name.round = words.number();
-  name.instance = words.next();
+  const std::optional<InstanceId> instance = InstanceId::parse(words.next());
   name.signature = words.next();
   name.piece = words.next();
   name.taker = key.destination_device;
-  if (!words.is_good()) return done(invalid("'", key.tensor_name, "' is no piece of a collective"));
+  if (!words.is_good() || !instance)
+    return done(invalid("'", key.tensor_name, "' is no piece of a collective"));
+  name.instance = *instance;
   seat(group, key.source_device)->take(name, cancellation, std::move(done));
 }
 

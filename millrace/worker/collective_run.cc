@@ -44,25 +44,42 @@ CollectiveRun::CollectiveRun(std::shared_ptr<CollectiveDesk> desk, std::shared_p
       started_(desk_->host().clock.now()) {}
 
 void CollectiveRun::begin(KernelContext& context, Done<std::shared_ptr<Exchange>> done) {
-  node_name_ = context.node_name();
-  instance_ =
-      str_cat(call_.instance_key, ".", context.where().frame, ".", context.where().iteration);
-  iteration_ = static_cast<int64_t>(context.where().iteration);
-  near_key_ = combine64(static_cast<uint64_t>(call_.instance_key), context.where().frame);
-  incarnation_ = context.step().device->incarnation;
+  context_ = &context;
+  instance_ = {call_.instance_key, context.where().frame, context.where().iteration};
+  near_key_ =
+      murmur64(*call_.signature, combine64(static_cast<uint64_t>(instance_.key), instance_.frame));
   begun_ = std::move(done);
   auto round = seat_->round_of(*context.step().step_resources);
   if (!round.ok()) return begun(round.status());
   round_ = *std::move(round);
-  if (Status untold = seat_->check(*round_); !untold.ok()) return begun(std::move(untold));
-  watch_step(context);
+  auto place = seat_->enter(*round_, instance_, call_.signature);
+  if (!place.ok()) return begun(place.status());
+  if (place->group != nullptr) return has_entered(*std::move(place));
+  {
+    MutexLock lock(attending_);
+    watch_step();
+  }
   start_timer(kGrace, "Collective has timed out waiting for other workers.");
   come();
 }
 
-void CollectiveRun::watch_step(KernelContext& context) {
-  Cancellation* cancellation = context.step().cancellation;
-  if (cancellation == nullptr) return;
+void CollectiveRun::attend() {
+  if (attends_.load(std::memory_order_acquire)) return;
+  Status attended;
+  {
+    MutexLock lock(attending_);
+    if (attends_.load()) return;
+    watch_step();
+    start_timer(std::chrono::milliseconds(0), "Collective has timed out during execution.");
+    attended = seat_->attend(shared_from_this(), *group_);
+    attends_.store(true, std::memory_order_release);
+  }
+  if (!attended.ok()) fail(attended);
+}
+
+void CollectiveRun::watch_step() {
+  Cancellation* const cancellation = context_->step().cancellation;
+  if (std::exchange(is_watching_, true) || cancellation == nullptr) return;
   // Not inside the callback: what ends with this may have callbacks of the same step.
   from_step_ = cancellation->on_cancel(
       [weak = weak_from_this(), &endings = desk_->host().endings](const Status& why) {
@@ -75,14 +92,14 @@ void CollectiveRun::watch_step(KernelContext& context) {
 void CollectiveRun::start_timer(std::chrono::milliseconds grace, std::string what) {
   if (call_.timeout.count() == 0) return;
   Timers::Timer timer = desk_->host().timers.at(
-      started_ + call_.timeout + grace, [weak = weak_from_this(), what = std::move(what)] {
+      started_ + call_.timeout + grace,
+      [weak = weak_from_this(), what = std::move(what), node = std::string(context_->node_name())] {
         const auto self = weak.lock();
         if (self == nullptr) return;
-        self->fail(Status(
-            Code::deadline_exceeded,
-            str_cat(what, " '", self->node_name_, "' on ", self->seat_->device(), ", instance ",
-                    self->call_.instance_key, " of group ", self->call_.group_key,
-                    ", has waited for ", self->call_.timeout.count(), " ms")));
+        self->fail(Status(Code::deadline_exceeded,
+                          str_cat(what, " '", node, "' on ", self->seat_->device(), ", instance ",
+                                  self->call_.instance_key, " of group ", self->call_.group_key,
+                                  ", has waited for ", self->call_.timeout.count(), " ms")));
       });
   {
     MutexLock lock(mutex_);
@@ -91,7 +108,6 @@ void CollectiveRun::start_timer(std::chrono::milliseconds grace, std::string wha
 }
 
 void CollectiveRun::come() {
-  if (Group group = seat_->group()) return has_come(std::move(group));
   // First the watch, then the look: a task may end between the two.
   departures_ = desk_->on_departure([weak = weak_from_this(),
                                      &endings = desk_->host().endings](const TaskName&) {
@@ -105,7 +121,7 @@ void CollectiveRun::come() {
   });
   if (Status never = desk_->outlook(*seat_, call_.group_size); !never.ok())
     return begun(std::move(never));
-  desk_->come(seat_, incarnation_, call_.group_size, call_.timeout, &stop_,
+  desk_->come(seat_, context_->step().device->incarnation, call_.group_size, call_.timeout, &stop_,
               Done<Group>([self = shared_from_this()](Result<Group> group) {
                 self->has_come(std::move(group));
               }));
@@ -114,28 +130,31 @@ void CollectiveRun::come() {
 void CollectiveRun::has_come(Result<Group> group) {
   departures_ = nullptr;
   if (!group.ok()) return begun(group.status());
-  group_ = *std::move(group);
-  rank_ = group_->rank_of(seat_->device());
-  if (rank_ < 0 || static_cast<int64_t>(group_->members.size()) != call_.group_size)
-    return begun(internal("Collective Op ", node_name_, " has group_size ", call_.group_size,
-                          " and group_key ", call_.group_key, " but that group has size ",
-                          group_->members.size(), rank_ < 0 ? " and does not contain " : " with ",
-                          seat_->device()));
-  start_timer(std::chrono::milliseconds(0), "Collective has timed out during execution.");
-  if (Status status =
-          seat_->enter(shared_from_this(), *round_, *group_, instance_, call_.signature);
-      !status.ok())
-    return begun(std::move(status));
+  auto place = seat_->enter(*round_, instance_, call_.signature, group->get());
+  if (!place.ok()) return begun(place.status());
+  // There is a timer already, for waiting.
+  has_entered(*std::move(place), /*has_waited=*/true);
+}
+
+void CollectiveRun::has_entered(GroupSeat::Place place, bool has_waited) {
   entered_ = true;
-  near_ = seat_->near(group_->epoch);
-  near_key_ = murmur64(call_.signature, near_key_);
-  if (call_.part == CollectiveCall::Part::equal) return begun({});
+  group_ = std::move(place.group);
+  near_ = std::move(place.near);
+  rank_ = place.rank;
+  if (rank_ < 0 || static_cast<int64_t>(group_->members.size()) != call_.group_size)
+    return begun(internal("Collective Op ", context_->node_name(), " has group_size ",
+                          call_.group_size, " and group_key ", call_.group_key,
+                          " but that group has size ", group_->members.size(),
+                          rank_ < 0 ? " and does not contain " : " with ", seat_->device()));
+  const bool is_equal = call_.part == CollectiveCall::Part::equal;
+  if (has_waited || !is_equal) attend();
+  if (is_equal) return begun({});
   find_source();
 }
 
 void CollectiveRun::find_source() {
-  desk_->find_source(*seat_, *group_, instance_, call_.part == CollectiveCall::Part::sends, &stop_,
-                     Done<int>([self = shared_from_this()](Result<int> rank) {
+  desk_->find_source(*seat_, *group_, instance_.text(), call_.part == CollectiveCall::Part::sends,
+                     &stop_, Done<int>([self = shared_from_this()](Result<int> rank) {
                        if (!rank.ok()) return self->begun(rank.status());
                        if (*rank < 0 || *rank >= self->size())
                          return self->begun(internal("the leader names member ", *rank, " of ",
@@ -169,7 +188,7 @@ PieceName CollectiveRun::name_of(const Piece& piece, std::string_view taker,
 
 bool CollectiveRun::goes_near(int member, const Piece& piece) const {
   return near_ != nullptr && near_->is_near(static_cast<size_t>(member)) &&
-         piece.wave < kMostWaves && iteration_ < kMostWaves;
+         piece.wave < kMostWaves && instance_.iteration < kMostWaves;
 }
 
 NearName CollectiveRun::near_name_of(const Piece& piece) const {
@@ -178,11 +197,11 @@ NearName CollectiveRun::near_name_of(const Piece& piece) const {
       static_cast<uint64_t>(piece.slot) << 32 | static_cast<uint64_t>(piece.stage) << 2 |
       // A giver who has got what it wanted may be a round ahead of its taker, or
       // a time around the loop.
-      static_cast<uint64_t>(round & 1) << 1 | static_cast<uint64_t>(iteration_ & 1);
+      static_cast<uint64_t>(round & 1) << 1 | static_cast<uint64_t>(instance_.iteration & 1);
   // The times around a loop are waves as well, so that a loop needs no more room than one time.
   return {.key = combine64(near_key_, which),
           .round = round,
-          .wave = iteration_ << kWaveBits | piece.wave};
+          .wave = instance_.iteration << kWaveBits | piece.wave};
 }
 
 void CollectiveRun::give(int to, const Piece& piece, Tensor tensor) {
@@ -193,6 +212,7 @@ void CollectiveRun::give(int to, const Piece& piece, Tensor tensor) {
       return;
     }
   }
+  attend();
   seat_->give(shared_from_this(), name_of(piece, member(to), {}), std::move(tensor));
 }
 
@@ -206,8 +226,9 @@ bool CollectiveRun::take_at_once(int from, const Piece& piece,
 }
 
 void CollectiveRun::take(int from, const Piece& piece, Done<Tensor> done) {
+  attend();
   desk_->take(group_->members[static_cast<size_t>(from)], group_->key,
-              name_of(piece, seat_->device(), call_.signature), &stop_,
+              name_of(piece, seat_->device(), *call_.signature), &stop_,
               Done<Tensor>([self = shared_from_this(), from,
                             done = std::move(done)](Result<Tensor> came) mutable {
                 if (!came.ok()) return done(self->seen(from, came.status()));
@@ -283,7 +304,7 @@ void CollectiveRun::ask_takers(int64_t round) {
                 {.epoch = group_->epoch,
                  .round = round,
                  .instance = instance_,
-                 .signature = call_.signature,
+                 .signature = *call_.signature,
                  .piece = std::string(kNoPiece),
                  .taker = seat_->device()},
                 &stop_, Done<Tensor>([self = shared_from_this(), rank, taker](Result<Tensor> came) {
@@ -314,6 +335,7 @@ void CollectiveRun::conclude() {
   const auto self = shared_from_this();
   Done<void> done;
   Status how;
+  Cancellation::Registration from_step;
   Timers::Timer timer, patience;
   bool has_asked = false;
   {
@@ -325,12 +347,16 @@ void CollectiveRun::conclude() {
     has_asked = has_asked_;
   }
   if (!done) return;
+  {
+    MutexLock lock(attending_);
+    from_step = std::move(from_step_);
+  }
   // The step may be gone once this is answered, and with it the cancellation.
-  from_step_.release();
+  from_step.release();
   timer.cancel();
   patience.cancel();
   if (has_asked) stop_.cancel(cancelled("the collective is over"));
-  if (entered_) seat_->leave(*this, round_->number(), how);
+  if (entered_ && (attends_.load() || !how.ok())) seat_->leave(*this, round_->number(), how);
   round_.reset();
   done(std::move(how));
 }

@@ -2,8 +2,13 @@
 // laid out is taken. Gets the group, and from the leader who sends; gets pieces from peers; ends by
 // itself when the step is cancelled or the op's time is over. Keeps itself alive by its waits. Any
 // thread.
+//
+// A run whose pieces all go through near boxes waits for nothing but a look, and is over before
+// anybody could want to end it. So it attends to its step, its time and its seat only from the
+// first piece on that goes another way.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -43,10 +48,13 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
  private:
   using Group = std::shared_ptr<const CollectiveGroup>;
 
-  void watch_step(KernelContext& context);
+  // From now on hears of what ends it.
+  void attend();
+  void watch_step() MR_REQUIRES(attending_);
   void start_timer(std::chrono::milliseconds grace, std::string what);
   void come();
   void has_come(Result<Group> group);
+  void has_entered(GroupSeat::Place place, bool has_waited = false);
   void find_source();
   void begun(Status status);
   PieceName name_of(const Piece& piece, std::string_view taker, std::string signature) const;
@@ -66,20 +74,23 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   const Clock::Time started_;
 
   // Of begin(), one after the other:
-  std::string node_name_, instance_;
-  uint64_t incarnation_ = 0;
+  KernelContext* context_ = nullptr;
+  InstanceId instance_;
   std::shared_ptr<GroupSeat::Round> round_;
   Done<std::shared_ptr<Exchange>> begun_;
   TaskWatch departures_;  // while it waits for the group
   Group group_;
   std::shared_ptr<NearBoxes> near_;
   uint64_t near_key_ = 0;  // of this instance
-  int64_t iteration_ = 0;
   int rank_ = 0, source_ = 0;
   bool entered_ = false;
 
   Cancellation stop_;
-  Cancellation::Registration from_step_;
+
+  Mutex attending_;
+  bool is_watching_ MR_GUARDED_BY(attending_) = false;
+  Cancellation::Registration from_step_ MR_GUARDED_BY(attending_);
+  std::atomic<bool> attends_{false};
 
   Mutex mutex_;
   Timers::Timer timer_ MR_GUARDED_BY(mutex_);

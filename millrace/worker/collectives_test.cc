@@ -41,8 +41,12 @@ struct Replicas {
     std::vector<std::unique_ptr<TestCluster::Running>> running;
     for (int i = 0; i < static_cast<int>(graphs.size()); ++i)
       running.push_back(start(i, counting(count, i + 1), {fetch}));
-    std::vector<TestCluster::Running::Outcome> outcomes;
-    for (const auto& one : running) outcomes.push_back(one->wait());
+    // Who waits may be who runs the step.
+    std::vector<TestCluster::Running::Outcome> outcomes(running.size());
+    std::vector<std::thread> waiting;
+    for (size_t i = 0; i < running.size(); ++i)
+      waiting.emplace_back([&, i] { outcomes[i] = running[i]->wait(); });
+    for (std::thread& one : waiting) one.join();
     return outcomes;
   }
   void check_sum(int64_t count, const std::string& fetch = "r1") {
@@ -101,6 +105,36 @@ TEST_CASE("a round that was given up leaves nothing in shared memory that a late
     auto other = replicas.start(1 - i % 2, counting(100, 50));
     CHECK_FALSE(other->wait().status.ok());
     replicas.check_sum(100);
+  }
+}
+
+TEST_CASE("each time around a loop has sums of its own, through shared memory as well") {
+  const std::string frame = "frame_name=\"loop\", parallel_iterations=4";
+  for (int tasks = 2; tasks <= 3; ++tasks) {
+    Replicas replicas(tasks);
+    replicas.have(str_cat("zero = Const(0) last = Const(5) unit = Const(1) ",
+                          "begin = Enter(zero, ", frame, ") limit = Enter(last, is_constant=true, ",
+                          frame, ") one = Enter(unit, is_constant=true, ", frame, ") ",
+                          "at = Merge(begin, next) less = Less(at, limit) go_on = LoopCond(less) ",
+                          "count = Switch(at, go_on) more = Add(count:1, one) ",
+                          "next = NextIteration(more, T=int32) ",  //
+                          "mine = Enter(x, ", frame, ") sum = Merge(mine, summed) ",
+                          "sums = Switch(sum, go_on) out = Exit(sums:0) ",
+                          "r1 = CollectiveReduce(sums:1, group_size=", tasks,
+                          ", group_key=1, instance_key=1, merge_op=\"Add\", final_op=\"Id\", ",
+                          "subdiv_offsets={0}) summed = NextIteration(r1, T=int32)\n"),
+                  {"out"});
+    Metrics& metrics = replicas.cluster.process.host.metrics;
+    for (int run = 0; run < 100 && (run < 5 || metrics.value(Counter::bytes_shared) == 0); ++run) {
+      // Sums of sums: each time but the first all bring the same.
+      int32_t times = tasks * (tasks + 1) / 2;
+      for (int again = 1; again < 5; ++again) times *= tasks;
+      for (const auto& outcome : replicas.all(20, "out")) {
+        REQUIRE_MESSAGE(outcome.status.ok(), outcome.status.to_string());
+        CHECK(outcome.value("out") == counting(20, times));
+      }
+    }
+    CHECK(metrics.value(Counter::bytes_shared) > 0);
   }
 }
 

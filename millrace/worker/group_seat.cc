@@ -66,12 +66,11 @@ Result<bool> GroupSeat::join(std::shared_ptr<const CollectiveGroup> group) {
     if (group_ != nullptr)
       return aborted("group ", group_key_, " was formed anew while ", device_, " came to it");
     group_ = std::move(group);
-    const int rank = group_->rank_of(device_);
-    near_ = rank < 0 ? nullptr : std::make_shared<NearBoxes>(*group_, rank);
+    rank_ = group_->rank_of(device_);
+    near_ = rank_ < 0 ? nullptr : std::make_shared<NearBoxes>(*group_, rank_);
     next_round_ = 0;
     open_.clear();
     given_up_.clear();
-    signatures_.clear();
     answers = look_again();
   }
   answer(std::move(answers));
@@ -135,39 +134,52 @@ Result<std::shared_ptr<GroupSeat::Round>> GroupSeat::round_of(ResourceStore& ste
                                               });
 }
 
-Status GroupSeat::check(Round& round) {
-  MutexLock lock(mutex_);
-  if (round.doomed_.ok() && round.epoch_.empty()) std::swap(round.doomed_, untold_);
-  return round.doomed_;
+Status GroupSeat::changed(std::string_view how) {
+  // The step hears of the loss by this.
+  untold_ = {};
+  return aborted("group ", group_key_, " was ", how, lost_.empty() ? "" : ": ",
+                 lost_.empty() ? "" : lost_.back().second.message());
 }
 
-Status GroupSeat::enter(const std::shared_ptr<CollectiveRun>& run, Round& round,
-                        const CollectiveGroup& group, const std::string& instance,
-                        const std::string& signature) {
+Result<GroupSeat::Place> GroupSeat::enter(Round& round, const InstanceId& instance,
+                                          const std::shared_ptr<const std::string>& signature,
+                                          const CollectiveGroup* come_to) {
   Answers answers;
+  Place place;
   {
     MutexLock lock(mutex_);
     if (!closed_.ok()) return closed_;
-    if (group_ == nullptr || group_->epoch != group.epoch)
-      return aborted("group ", group_key_, " was given up before ", device_, " could use it",
-                     lost_.empty() ? "" : ": ", lost_.empty() ? "" : lost_.back().second.message());
+    if (round.doomed_.ok() && round.epoch_.empty()) std::swap(round.doomed_, untold_);
+    if (!round.doomed_.ok()) return round.doomed_;
+    if (come_to != nullptr && (group_ == nullptr || group_->epoch != come_to->epoch))
+      return changed(str_cat("given up before ", device_, " could use it"));
+    if (group_ == nullptr) return place;
     if (round.epoch_.empty()) {
-      round.epoch_ = group.epoch;
+      round.epoch_ = group_->epoch;
       round.number_ = next_round_++;
-      open_.insert(round.number_);
-    } else if (round.epoch_ != group.epoch) {
-      return aborted("group ", group_key_, " was formed anew in the middle of a step of ", device_,
-                     lost_.empty() ? "" : ": ", lost_.empty() ? "" : lost_.back().second.message());
+      open_.try_emplace(round.number_);
+    } else if (round.epoch_ != group_->epoch) {
+      return changed(str_cat("formed anew in the middle of a step of ", device_));
     }
-    const bool is_first = signatures_.try_emplace({round.number_, instance}, signature).second;
-    if (!is_first)
-      return invalid("instance_key ", instance.substr(0, instance.find('.')), " of group ",
-                     group_key_, " is used twice in one step of ", device_,
+    if (!open_[round.number_].try_emplace(instance, signature).second)
+      return invalid("instance_key ", instance.key, " of group ", group_key_,
+                     " is used twice in one step of ", device_,
                      "; each collective of a group needs a key of its own");
-    runs_.insert(run);
-    answers = look_again();
+    has_heard_ = false;
+    place = {.group = group_, .near = near_, .rank = rank_};
+    // Those who are ahead: the round has begun, and what it brings may not be what they do.
+    if (!waiters_.empty()) answers = look_again();
   }
   answer(std::move(answers));
+  return place;
+}
+
+Status GroupSeat::attend(const std::shared_ptr<CollectiveRun>& run, const CollectiveGroup& group) {
+  MutexLock lock(mutex_);
+  if (!closed_.ok()) return closed_;
+  if (group_ == nullptr || group_->epoch != group.epoch)
+    return changed(str_cat("given up while ", device_, " used it"));
+  runs_.insert(run);
   return {};
 }
 
@@ -228,11 +240,13 @@ std::optional<Result<Delivery>> GroupSeat::answer_to(const PieceName& name,
   for (const auto& [epoch, why] : lost_)
     if (epoch == name.epoch) return why;
   if (group_ == nullptr || group_->epoch != name.epoch) return std::nullopt;
-  const auto signature = signatures_.find({name.round, name.instance});
-  if (signature != signatures_.end() && signature->second != name.signature) {
-    return invalid("members of group ", group_key_, " disagree in instance ",
-                   name.instance.substr(0, name.instance.find('.')), ": ", name.taker, " brings ",
-                   name.signature, ", ", device_, " brings ", signature->second);
+  const auto round = open_.find(name.round);
+  if (round != open_.end()) {
+    const auto signature = round->second.find(name.instance);
+    if (signature != round->second.end() && *signature->second != name.signature)
+      return invalid("members of group ", group_key_, " disagree in instance ", name.instance.key,
+                     ": ", name.taker, " brings ", name.signature, ", ", device_, " brings ",
+                     *signature->second);
   }
   if (const auto offer = offers_.find(name.key()); offer != offers_.end()) {
     Delivery delivery{.tensor = std::move(offer->second.tensor)};
@@ -241,10 +255,10 @@ std::optional<Result<Delivery>> GroupSeat::answer_to(const PieceName& name,
     return delivery;
   }
   if (const auto why = given_up_.find(name.round); why != given_up_.end()) return why->second;
-  if (name.round >= next_round_ || open_.contains(name.round)) return std::nullopt;
+  if (name.round >= next_round_ || round != open_.end()) return std::nullopt;
   return out_of_range(device_, " is past round ", name.round, " of group ", group_key_, ", which ",
                       name.taker, " is in: its step there ended without instance ",
-                      name.instance.substr(0, name.instance.find('.')));
+                      name.instance.key);
 }
 
 GroupSeat::Answers GroupSeat::look_again() {
@@ -323,9 +337,7 @@ void GroupSeat::round_ended(const std::string& epoch, int64_t round) {
     MutexLock lock(mutex_);
     if (group_ == nullptr || group_->epoch != epoch) return;
     open_.erase(round);
-    if (near_ != nullptr) near_->past(open_.empty() ? next_round_ : *open_.begin());
-    signatures_.erase(signatures_.lower_bound({round, std::string()}),
-                      signatures_.lower_bound({round + 1, std::string()}));
+    if (near_ != nullptr) near_->past(open_.empty() ? next_round_ : open_.begin()->first);
     answers = look_again();
   }
   answer(std::move(answers));

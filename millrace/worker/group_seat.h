@@ -21,12 +21,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/rendezvous.h"
 #include "millrace/op/resource.h"
 #include "millrace/worker/group_book.h"
+#include "millrace/worker/instance_id.h"
 #include "millrace/worker/near_boxes.h"
 
 namespace millrace {
@@ -37,14 +40,14 @@ class CollectiveRun;
 struct PieceName {
   std::string epoch;
   int64_t round = 0;
-  std::string instance;   // and in which frame and iteration
+  InstanceId instance;
   std::string signature;  // what the asker brings to the instance
   std::string piece;
   std::string taker;  // device
 
   // Of which signatures are no part.
   std::string key() const {
-    return str_cat(epoch, "/", round, "/", instance, "/", piece, ">", taker);
+    return str_cat(epoch, "/", round, "/", instance.text(), "/", piece, ">", taker);
   }
 };
 
@@ -76,23 +79,34 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
 
   // A step's part in the group: dropped with the step.
   class Round;
+  // Where a run of a collective is: its group, and the boxes of that.
+  struct Place {
+    std::shared_ptr<const CollectiveGroup> group;
+    std::shared_ptr<NearBoxes> near;
+    int rank = -1;  // in the group; -1: it is none of its members
+  };
   // The round of this step, which the step's resources keep.
   Result<std::shared_ptr<Round>> round_of(ResourceStore& step_resources);
 
-  // Before a run of the step goes to its group. Errors: that the group was lost when no step of the
-  // device used it, so that this one, which may count on what was there before, fails and tells.
-  Status check(Round& round);
-  // A run begins in the step's round of the present group. Errors: ABORTED if the group has changed
-  // within the step; INVALID_ARGUMENT if the instance has run in the step.
-  Status enter(const std::shared_ptr<CollectiveRun>& run, Round& round,
-               const CollectiveGroup& group, const std::string& instance,
-               const std::string& signature);
-  // Errors, from the run's own step: none; what nobody may take any more is dropped.
+  // A run begins in the step's round of the present group; a place without a group if there is
+  // none, which the device has to come to first. `come_to`: the one that it has come to; null: none
+  // yet. Errors: that the group was lost when no step of the device used it, so that this one,
+  // which may count on what was there before, fails and tells; ABORTED if the group has changed
+  // within the step, or since the device came to it; INVALID_ARGUMENT if the instance has run in
+  // the step.
+  Result<Place> enter(Round& round, const InstanceId& instance,
+                      const std::shared_ptr<const std::string>& signature,
+                      const CollectiveGroup* come_to = nullptr);
+  // From now on the run hears of what ends it, and may lay out what peers ask for. Errors: ABORTED
+  // if the group is given up.
+  Status attend(const std::shared_ptr<CollectiveRun>& run, const CollectiveGroup& group);
+  // For who attends. Errors, from the run's own step: none; what nobody may take any more is
+  // dropped.
   void give(const std::shared_ptr<CollectiveRun>& run, const PieceName& name, Tensor tensor);
   // The members who have not taken yet what the run has laid out for them.
   std::set<std::string> untaken(const CollectiveRun& run) const;
-  // The run is over: what it has laid out may not be taken any more; with an error the round is
-  // given up.
+  // A run that attends, or fails, is over: what it has laid out may not be taken any more; with an
+  // error the round is given up.
   void leave(const CollectiveRun& run, int64_t round, const Status& how);
 
   // For a peer. Errors: ABORTED, or the other member's error, if the piece will never come;
@@ -108,7 +122,11 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
     std::string taker = {};
   };
   using Answers = std::vector<std::pair<std::shared_ptr<Waiter>, Result<Delivery>>>;
+  // What the device brings to the instances of a round.
+  using Brought = absl::flat_hash_map<InstanceId, std::shared_ptr<const std::string>>;
 
+  // What an error that ends a run of a step says of why the group is not what it was.
+  Status changed(std::string_view how) MR_REQUIRES(mutex_);
   // The answer to who asks for a piece, if there is one already.
   std::optional<Result<Delivery>> answer_to(const PieceName& name,
                                             std::shared_ptr<CollectiveRun>* taken_from)
@@ -131,11 +149,11 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   Status untold_ MR_GUARDED_BY(mutex_);           // a loss that no step has heard of; OK: none
   bool has_heard_ MR_GUARDED_BY(mutex_) = false;  // the last run has ended with ABORTED
   // Of the present group:
+  int rank_ MR_GUARDED_BY(mutex_) = -1;
   std::shared_ptr<NearBoxes> near_ MR_GUARDED_BY(mutex_);
   int64_t next_round_ MR_GUARDED_BY(mutex_) = 0;
-  std::set<int64_t> open_ MR_GUARDED_BY(mutex_);              // rounds whose steps run
+  std::map<int64_t, Brought> open_ MR_GUARDED_BY(mutex_);     // rounds whose steps run
   std::map<int64_t, Status> given_up_ MR_GUARDED_BY(mutex_);  // the last ones, and why
-  std::map<std::pair<int64_t, std::string>, std::string> signatures_ MR_GUARDED_BY(mutex_);
   std::set<std::shared_ptr<CollectiveRun>> runs_ MR_GUARDED_BY(mutex_);
   std::map<std::string, Offer> offers_ MR_GUARDED_BY(mutex_);
   std::multimap<std::string, std::shared_ptr<Waiter>> waiters_ MR_GUARDED_BY(mutex_);

@@ -64,10 +64,30 @@ Result<CollectiveCall> CollectiveKeys::call(const KernelContext& context) const 
   return call;
 }
 
+Result<std::shared_ptr<const std::string>> CollectiveKernel::signature_of(KernelContext& context,
+                                                                          int64_t size) {
+  const bool is_remembered = part() == CollectiveCall::Part::equal;
+  if (is_remembered) {
+    const Tensor& brought = context.input(0);
+    MutexLock lock(mutex_);
+    if (last_.signature != nullptr && last_.group_size == size && last_.dtype == brought.dtype() &&
+        last_.shape == brought.shape())
+      return last_.signature;
+  }
+  MR_ASSIGN(std::string text, prepare(context, size));
+  auto signature = std::make_shared<const std::string>(std::move(text));
+  if (is_remembered) {
+    const Tensor& brought = context.input(0);
+    MutexLock lock(mutex_);
+    last_ = {size, brought.dtype(), brought.shape(), signature};
+  }
+  return signature;
+}
+
 void CollectiveKernel::start(KernelContext& context, Done<void> done) {
   auto call = keys_.call(context);
   if (!call.ok()) return done(call.status());
-  auto signature = prepare(context, call->group_size);
+  auto signature = signature_of(context, call->group_size);
   if (!signature.ok()) return done(signature.status());
   call->signature = *std::move(signature);
   call->part = part();

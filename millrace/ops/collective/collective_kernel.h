@@ -40,7 +40,8 @@ class CollectiveKernel : public Kernel {
  protected:
   explicit CollectiveKernel(CollectiveKeys keys) : keys_(std::move(keys)) {}
 
-  // Checks this run's inputs and says what the member brings, as CollectiveCall::signature.
+  // Checks this run's inputs and says what the member brings, as CollectiveCall::signature. Of
+  // members who are equal that depends on the type and shape of input 0 and on the size alone.
   virtual Result<std::string> prepare(KernelContext& context, int64_t group_size) const = 0;
   virtual CollectiveCall::Part part() const { return CollectiveCall::Part::equal; }
   // What there is to do. No lanes: nothing.
@@ -50,10 +51,21 @@ class CollectiveKernel : public Kernel {
                         std::vector<Tensor> chunks) const = 0;
 
  private:
+  // What was brought last, and what that is called: most runs bring the same.
+  struct Brought {
+    int64_t group_size = 0;
+    DType dtype = DType::invalid;
+    Shape shape;
+    std::shared_ptr<const std::string> signature;  // null: nothing yet
+  };
+
+  Result<std::shared_ptr<const std::string>> signature_of(KernelContext& context, int64_t size);
   void meet(KernelContext& context, const Seat& seat, std::shared_ptr<Exchange> exchange,
             Done<void> done) const;
 
   const CollectiveKeys keys_;
+  Mutex mutex_;
+  Brought last_ MR_GUARDED_BY(mutex_);
 };
 
 // What the signatures of these ops have in common: where they name the group and the instance, how

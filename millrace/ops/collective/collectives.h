@@ -33,7 +33,7 @@ struct CollectiveCall {
   enum class Part : uint8_t { equal, sends, receives } part = Part::equal;
   std::chrono::milliseconds timeout{0};  // 0: none
   // What the member does and brings, "Add of float[3]": must be the same for all. No ';' or '/'.
-  std::string signature = {};
+  std::shared_ptr<const std::string> signature = {};
 };
 
 // Which piece: a chunk goes from one member to another one once in each stage.

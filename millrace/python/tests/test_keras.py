@@ -8,6 +8,8 @@ import millrace as tf
 RNG = np.random.default_rng(9)
 keras, layers = tf.keras, tf.keras.layers
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 
 def softmax(x):
     e = np.exp(x - x.max(-1, keepdims=True))

@@ -21,6 +21,8 @@ from millrace._keras.progress import Progbar
 
 keras, layers, utils = tf.keras, tf.keras.layers, tf.keras.utils
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 
 def test_a_file_is_fetched_once_and_checked(tmp_path, capsys):
     origin = tmp_path / "origin"

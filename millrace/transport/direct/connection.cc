@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "millrace/base/result.h"
+#include "millrace/base/together.h"
 #include "millrace/transport/threads/after_event.h"
 
 namespace millrace::transport {
@@ -61,10 +62,13 @@ void Connection::have_scribe(Scribe& scribe) {
 }
 
 void Connection::flush() {
-  if (AfterEvent::Turn::is_now()) {
+  const bool is_event = AfterEvent::Turn::is_now();
+  if (is_event || Together::is_now()) {
     MutexLock lock(mutex_);
     if (is_left_to_scribe_) return;
-    is_left_to_scribe_ = scribe_ != nullptr && scribe_->write_soon(shared_from_this());
+    is_left_to_scribe_ =
+        scribe_ != nullptr &&
+        scribe_->write_soon(shared_from_this(), is_event ? IfAsleep::leave : IfAsleep::wake);
     if (is_left_to_scribe_) return;
   }
   write_all();

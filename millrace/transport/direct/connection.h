@@ -20,11 +20,13 @@ namespace millrace::transport {
 
 class Connection;
 
-// Who writes connections a little later: what is said during one event goes out together.
+// Who writes connections a little later: what is said during one event, or while many are
+// answered, goes out together.
+enum class IfAsleep : uint8_t { leave, wake };
 class Scribe {
  public:
-  // False if it sleeps, and does nothing soon.
-  virtual bool write_soon(std::shared_ptr<Connection> connection) = 0;
+  // False if it sleeps, is left so, and does nothing soon.
+  virtual bool write_soon(std::shared_ptr<Connection> connection, IfAsleep then) = 0;
 
  protected:
   ~Scribe() = default;
@@ -42,7 +44,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // In two: what is put is in its place before others that are put later, and is written by the
   // next flush(), whoever calls it.
   void put(DirectOutgoing message);
-  // On a thread that handles an event it may be left to the scribe (AfterEvent::Turn).
+  // On a thread that handles an event (AfterEvent::Turn) or answers many (base/together.h) it may be
+  // left to the scribe.
   void flush();
   // True if all that was put has been written.
   bool is_flushed() const;

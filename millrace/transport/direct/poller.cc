@@ -110,10 +110,12 @@ std::optional<Happening> Poller::next() {
   }
 }
 
-bool Poller::write_soon(std::shared_ptr<Connection> connection) {
+bool Poller::write_soon(std::shared_ptr<Connection> connection, IfAsleep then) {
   MutexLock lock(unwritten_mutex_);
-  if (sleeps_) return false;
+  if (sleeps_ && then == IfAsleep::leave) return false;
   unwritten_.push_back(std::move(connection));
+  // It writes before it sleeps again, so it is woken once.
+  if (std::exchange(sleeps_, false)) wake();
   return true;
 }
 

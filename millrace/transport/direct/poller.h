@@ -39,7 +39,7 @@ class Poller final : public EventSource, public Scribe {
 
   std::optional<Happening> next() override;
   // By whoever leads next: at the end of the event, or after a moment if that takes longer.
-  bool write_soon(std::shared_ptr<Connection> connection) override;
+  bool write_soon(std::shared_ptr<Connection> connection, IfAsleep then) override;
 
  private:
   enum class Then : uint8_t { go_on, sleep };

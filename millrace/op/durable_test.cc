@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/op/found_by_name.h"
+
 namespace millrace {
 namespace {
 
@@ -22,6 +24,15 @@ TEST_CASE("variables and queues can last, and nothing else that asks is passed o
   CHECK(asks_to_last("HashTableV2", {{"_durable", true}}).status() ==
         unimplemented("a HashTableV2 can't be kept (_durable): only variables and queues can be "
                       "durable"));
+}
+
+TEST_CASE(
+    "programs find variables, queues and accumulators of others by name, and no data of theirs") {
+  for (const char* op : {"VarHandleOp", "FIFOQueueV2", "ConditionalAccumulator",
+                         "ResourceConditionalAccumulator", "SparseConditionalAccumulator"})
+    CHECK(is_found_by_name(op));
+  for (const char* op : {"IteratorV2", "TFRecordReaderV2", "HashTableV2", "ReadVariableOp"})
+    CHECK_FALSE(is_found_by_name(op));
 }
 
 TEST_CASE("what a task keeps has two words") {

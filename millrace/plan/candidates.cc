@@ -5,6 +5,8 @@
 namespace millrace {
 namespace {
 
+constexpr std::string_view kParameterServers = "ps";  // the job, as all programs call it
+
 DeviceName without_type(DeviceName spec) {
   spec.type.reset();
   spec.id.reset();
@@ -32,6 +34,17 @@ const std::vector<uint32_t>& Candidates::of(const GroupNeeds& needs) {
 bool Candidates::allow(const GroupNeeds& needs, uint32_t device) {
   const std::vector<uint32_t>& allowed = of(needs);
   return std::ranges::find(allowed, device) != allowed.end();
+}
+
+std::optional<uint32_t> Candidates::parameter_server(const GroupNeeds& needs) {
+  std::optional<uint32_t> first;
+  for (const uint32_t device : of(needs)) {
+    const DeviceName& name = devices_.devices()[device].name;
+    if (*name.job != kParameterServers) continue;
+    // Of one task the preferred device comes first.
+    if (!first || *name.task < *devices_.devices()[*first].name.task) first = device;
+  }
+  return first;
 }
 
 std::vector<uint32_t> Candidates::matching(const DeviceName& spec, Support support) const {

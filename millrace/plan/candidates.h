@@ -1,6 +1,7 @@
 // Candidates: on which devices a group of nodes may be, by what is asked of it. Part of placement.
 #pragma once
 
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct GroupNeeds {
   uint32_t device = kNoDevice;  // its place in DeviceSet::devices, once the group has one
   Support support = Support::cpu;
   bool has_state = false;
+  bool is_found_by_name = false;  // has a variable, a queue or an accumulator
 
   bool is_placed() const { return device != kNoDevice; }
 };
@@ -42,6 +44,8 @@ class Candidates {
   // the next call.
   const std::vector<uint32_t>& of(const GroupNeeds& needs);
   bool allow(const GroupNeeds& needs, uint32_t device);
+  // That of the first parameter server among them; none if there is none.
+  std::optional<uint32_t> parameter_server(const GroupNeeds& needs);
   // Those that a specification matches.
   std::vector<uint32_t> matching(const DeviceName& spec, Support support) const;
   // Whether types of devices give way where there are none.

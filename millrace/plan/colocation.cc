@@ -4,6 +4,7 @@
 #include <array>
 
 #include "millrace/graph/unknown_ops.h"
+#include "millrace/op/found_by_name.h"
 
 namespace millrace {
 namespace {
@@ -63,7 +64,9 @@ class Joining {
       return invalid("Malformed device specification '", node.requested_device(),
                      "' in node {{node ", node.name, "}}: ", requested.status().message());
     }
-    GroupNeeds needs{.requested = *requested, .has_state = node.op->stateful};
+    GroupNeeds needs{.requested = *requested,
+                     .has_state = node.op->stateful,
+                     .is_found_by_name = is_found_by_name(node.op->name)};
     if (*requested != SpecTable::kAnywhere && makes_resource(node)) needs.resource = *requested;
     MR_ASSIGN(needs.support, support_of(node, *requested));
     if (!node.device().empty()) {
@@ -220,6 +223,7 @@ class Joining {
     if (b.support == Support::cpu) merged.support = Support::cpu;
     if (!merged.is_placed()) merged.device = b.device;
     merged.has_state = a.has_state || b.has_state;
+    merged.is_found_by_name = a.is_found_by_name || b.is_found_by_name;
     return merged;
   }
 

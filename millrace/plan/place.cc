@@ -53,7 +53,9 @@ class Placer {
     if (candidates.empty()) return no_device(node, needs);
     uint32_t chosen = candidates[0];
     if (candidates.size() > 1) {
-      const Choice hint = hint_for(node);
+      // Rule 5 of what others find by name would have each session's on a task of its own.
+      const Choice hint =
+          needs.is_found_by_name ? candidates_.parameter_server(needs) : hint_for(node);
       if (hint && candidates_.allow(needs, *hint)) chosen = *hint;
     }
     groups_.settle(root, chosen);

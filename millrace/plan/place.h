@@ -7,7 +7,10 @@
 //   3. What the nodes of such a group ask for is merged, part by part. Contradictions are errors;
 //      with soft placement a contradicting type or id is dropped, and a contradicting `_class`.
 //   4. Of the devices that match, the first in the order of DeviceSet is taken. If none matches,
-//      soft placement drops the type and id asked for; job, replica and task always bind.
+//      soft placement drops the type and id asked for; job, replica and task always bind. A group
+//      with something that other programs find by name (op/found_by_name.h) takes a device of the
+//      first task of the job "ps", if one matches: programs of TensorFlow 1 count on that for
+//      variables that name no task, which are to be the same for all workers.
 //   5. Where rule 4 leaves a choice: a node without inputs goes where all its consumers are; Shape,
 //      Size and Rank, and an Identity between two nodes that ask for the same device, where their
 //      input is.

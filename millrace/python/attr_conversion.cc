@@ -28,6 +28,13 @@ Result<std::string> one(std::type_identity<std::string>, py::handle value) {
 }
 
 Result<int64_t> one(std::type_identity<int64_t>, py::handle value) {
+  // A number with a fraction loses it, as where TensorFlow's wrappers take a 4.0 for a 4.
+  constexpr double kTooLarge = 9223372036854775808.0;
+  if (PyFloat_Check(value.ptr())) {
+    const double wide = std::trunc(PyFloat_AsDouble(value.ptr()));
+    if (!(std::abs(wide) < kTooLarge)) return mismatch("int", value);
+    return static_cast<int64_t>(wide);
+  }
   if (PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr())) return mismatch("int", value);
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   int overflow = 0;

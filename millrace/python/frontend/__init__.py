@@ -341,8 +341,8 @@ _ELSEWHERE = {
     "py_function": "_run.eager_calls",
 }
 
-# Wrappers of ops, loaded likewise. Those whose names TensorFlow dropped before 1.0, and those that have a
-# name of another thing, are in tf.raw_ops.
+# Wrappers of ops, loaded likewise. Those whose names TensorFlow dropped before 1.0 stand for what took
+# their place (_names/before_1_0.py); those that have a name of another thing are in tf.raw_ops.
 _OPS = _gen.FUNCTIONS.keys() - _before_1_0.RENAMED.keys() - _ELSEWHERE.keys() - _MODULES
 _OPS_BY_OTHER_NAMES = {
     "sparse_matmul": "sparse_mat_mul",
@@ -363,7 +363,7 @@ def __getattr__(name):
     if name in _OPS or name in _OPS_BY_OTHER_NAMES:
         function = globals()[name] = getattr(_gen, _OPS_BY_OTHER_NAMES.get(name, name))
         return function
-    raise _finder.missing_name(__name__, name)
+    return _finder.old_name(__name__, name)
 
 
 def __dir__():

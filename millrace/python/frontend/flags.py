@@ -18,11 +18,21 @@ class _Flags:
         self.__dict__["_values"], rest = self._parser.parse_known_args(argv)
         return rest
 
+    def _parse_flags(self, args=None):
+        """Reads the command line now, as programs from before TensorFlow 1.5 ask; returns what no flag took."""
+        return self._parse(args)
+
     def __getattr__(self, name):
+        if name == "__flags":  # {name: Flag} of all, by the name that programs look it up by
+            return {name: self[name] for name in self.flag_values_dict()}
         if name.startswith("__"):
             raise AttributeError(name)
         if self._values is None:
             self._parse()
+        if not hasattr(self._values, name):
+            raise AttributeError(
+                f"there is no flag '{name}'; there are {sorted(vars(self._values))}"
+            )
         value = getattr(self._values, name)
         return (None if value.is_none else list(value)) if isinstance(value, _Defaults) else value
 
@@ -67,6 +77,9 @@ class _Flag:
 
     def __init__(self, name, value):
         self.name, self.value = name, value
+
+    def __repr__(self):
+        return f"Flag({self.name}={self.value!r})"
 
 
 FLAGS = _Flags()

@@ -295,6 +295,22 @@ def test_a_session_from_elsewhere_goes_over_the_socket(servers):
 # ---- Placement of replicas -----------------------------------------------------------------------
 
 
+def test_what_names_no_task_is_shared_on_the_parameter_server(servers):
+    """As programs of TensorFlow 1 count on that have no replica_device_setter."""
+    running = servers(ps=1, worker=2)
+    seen = []
+    for index in range(2):
+        with tf.Graph().as_default(), tf.device("/cpu:0"):
+            total = tf.Variable(1.0, name="total")
+            add = tf.assign_add(total, 2.0)
+            supervisor = tf.train.Supervisor(is_chief=index == 0)
+            target = running["worker", index].target
+            # The second one waits until the first one's variables have values.
+            with supervisor.prepare_or_wait_for_session(target) as session:
+                seen.append(session.run(add))
+    assert seen == [3, 5]
+
+
 def test_variables_are_dealt_out_to_the_parameter_servers():
     cluster = {"ps": ["a:1", "b:1"], "worker": ["c:1"]}
     with tf.device(tf.train.replica_device_setter(cluster=cluster)):

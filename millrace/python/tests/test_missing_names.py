@@ -54,10 +54,30 @@ def test_the_interpreter_adds_no_guesses_to_ours():
     assert line.count("id you mean") == 1
 
 
-@pytest.mark.parametrize("old", [name for name in before_1_0.RENAMED if "." not in name])
-def test_names_from_before_1_0_are_not_there_by_accident(old):
-    text = str(_error(lambda: getattr(tf, old)))
-    assert f"tf.{old} is from before TensorFlow 1.0, which has {before_1_0.RENAMED[old]}" in text
+@pytest.mark.parametrize("old", before_1_0.RENAMED)
+def test_names_from_before_1_0_stand_for_what_took_their_place(old):
+    module, _, name = old.rpartition(".")
+    held = getattr(tf, module) if module else tf
+    assert getattr(held, name) is before_1_0.found(old)
+    assert name not in dir(held)
+
+
+def test_a_name_from_before_1_0_says_what_it_is_called_now():
+    code = "import millrace as tf; tf.mul(1, 2); tf.mul(1, 2)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "tf.mul is from before TensorFlow 1.0: it is tf.multiply now\n"
+
+
+def test_a_program_of_2016_runs_as_it_is(session):
+    x = tf.Variable([[1.0, 2.0]])
+    parts = tf.split(1, 2, x)
+    joined = tf.concat(0, [tf.neg(tf.mul(x, x)), tf.pack([parts[1][0, 0], 0.0])[None]])
+    tf.scalar_summary("sum", tf.reduce_sum(tf.sub(joined, 1.0)))
+    summary = tf.merge_all_summaries()
+    session.run(tf.initialize_all_variables())
+    assert session.run(joined).tolist() == [[-1, -4], [2, 0]]
+    assert tf.Summary.FromString(session.run(summary)).value[0].simple_value == -7
+    assert tf.train.SummaryWriter is tf.summary.FileWriter
 
 
 def test_new_names_of_those_from_before_1_0_are_tensorflows():

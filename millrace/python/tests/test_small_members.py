@@ -206,6 +206,31 @@ tf.app.run()
     assert "less than 0" in run("--must=x", "--rate=-1").stderr
 
 
+def test_flags_are_listed_and_read_as_older_programs_do(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import millrace as tf
+tf.flags.DEFINE_integer("steps", 3, "how many")
+F = tf.flags.FLAGS
+F._parse_flags()
+print(F.__flags, [flag.value for flag in F.__flags.values()])
+F.stepp
+"""
+    )
+    command = [sys.executable, program, "--steps=4"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "{'steps': Flag(steps=4)} [4]\n", done.stderr
+    assert "there is no flag 'stepp'; there are ['steps']" in done.stderr
+
+
+def test_an_attribute_that_is_an_int_takes_a_float(session):
+    made = tf.nn.lrn(tf.ones([1, 1, 1, 4]), 4.0)
+    assert made.op.get_attr("depth_radius") == 4
+    with pytest.raises(ValueError, match="expected int, got inf"):
+        tf.nn.lrn(tf.ones([1, 1, 1, 4]), float("inf"))
+
+
 def test_files_are_read_and_written(tmp_path):
     path = str(tmp_path / "a.txt")
     with tf.gfile.GFile(path, "w") as file:

@@ -90,12 +90,13 @@ class ClusterSpec:
 
 
 def _addresses(job, tasks):
-    """{index: address} from a list or a dictionary."""
+    """{index: address} from a list or a dictionary; spaces around addresses, as after the commas that a program
+    split a flag at, are left out."""
     if isinstance(tasks, dict):
-        return {int(index): str(address) for index, address in tasks.items()}
+        return {int(index): str(address).strip() for index, address in tasks.items()}
     if isinstance(tasks, str):
         raise TypeError(f"The tasks of job {job!r} must be a list or a dictionary, not {tasks!r}")
-    return {index: str(address) for index, address in enumerate(tasks)}
+    return {index: str(address).strip() for index, address in enumerate(tasks)}
 
 
 def _as_listed(tasks):

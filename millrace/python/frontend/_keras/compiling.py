@@ -88,6 +88,11 @@ class CompiledModel(Layer):
         return self(inputs)
 
     @property
+    def compiled(self):
+        """What compile was told, a Compiled; None before it."""
+        return self._compiled
+
+    @property
     def metrics_names(self):
         """The names of what evaluate and train_on_batch give."""
         return list(self._ready().names)

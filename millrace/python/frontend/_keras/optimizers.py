@@ -49,8 +49,12 @@ class Optimizer:
         )
         if kwargs:
             raise TypeError(f"Unexpected keyword argument passed to optimizer: {sorted(kwargs)[0]}")
-        self._made = self._steps = None
+        self._made = self._steps = self._counter = None
         self._changed = []  # the variables that it changes, in their order
+
+    def count_in(self, steps):
+        """Has it count its steps in a variable that is there, before it makes one of its own."""
+        self._counter = steps
 
     def next_step(self, dtype):
         """The number of the step that is being made, from 1 on, as a Tensor; for `rule`s."""
@@ -73,13 +77,15 @@ class Optimizer:
                         name=f"{self.name}/learning_rate",
                         use_resource=True,
                     )
-                steps = Variable(
-                    0,
-                    trainable=False,
-                    dtype=dtypes.int64,
-                    name=f"{self.name}/iter",
-                    use_resource=True,
-                )
+                steps = self._counter
+                if steps is None:
+                    steps = Variable(
+                        0,
+                        trainable=False,
+                        dtype=dtypes.int64,
+                        name=f"{self.name}/iter",
+                        use_resource=True,
+                    )
             if is_schedule:
                 lr = self._rate
             rate = lr(cast(steps, dtypes.float32)) if is_schedule else convert(lr)

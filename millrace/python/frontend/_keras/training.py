@@ -34,6 +34,24 @@ class Compiled:
         self.loss, self.metrics, self.loss_weights = loss, metrics, loss_weights
         self.sample_weight_mode, self.weighted_metrics = sample_weight_mode, weighted_metrics
 
+    def in_another_graph(self):
+        """The same, with Metrics of their own: theirs have variables in the graph where they were made."""
+        return Compiled(
+            self.loss,
+            _made_again(self.metrics),
+            self.loss_weights,
+            self.sample_weight_mode,
+            _made_again(self.weighted_metrics),
+        )
+
+
+def _made_again(asked):
+    if isinstance(asked, dict):
+        return {name: _made_again(each) for name, each in asked.items()}
+    if isinstance(asked, (list, tuple)):
+        return [_made_again(each) for each in asked]
+    return type(asked)(**asked.get_config()) if isinstance(asked, metrics.Metric) else asked
+
 
 def _for_each(value, names, what):
     """A list with one for each output, of a list, a dictionary by names, or one for all."""
@@ -54,18 +72,26 @@ class _Goal:
 
     Attributes:
       name, output, function: the output's name and Tensor, and its loss.
-      target, weights: placeholders for its labels, and for the weight of each sample or time.
+      target, weights: placeholders for its labels, and for the weight of each sample or time; or the labels
+        that it was given, and ones.
       is_temporal: whether times have weights.
     """
 
-    def __init__(self, name, output, function, mode):
+    def __init__(self, name, output, function, mode, labels):
         if mode not in (None, "temporal"):
             raise ValueError(f'sample_weight_mode is None or "temporal", not {mode!r}')
         self.name, self.output, self.function = name, output, function
-        self.target = _target(name, output, function)
         self.is_temporal = mode == "temporal"
-        shape = [None] * (1 + self.is_temporal)
-        self.weights = placeholder(dtypes.float32, shape, name=f"{name}_sample_weights")
+        rank = 1 + self.is_temporal
+        if labels is None:
+            self.target = _target(name, output, function)
+            self.weights = placeholder(dtypes.float32, [None] * rank, name=f"{name}_sample_weights")
+            return
+        labels = cast(labels, output.dtype.base_dtype)
+        if labels.shape.ndims is not None and labels.shape.ndims + 1 == output.shape.ndims:
+            labels = gen_ops.expand_dims(labels, -1)
+        self.target = labels
+        self.weights = gen_ops.fill(gen_ops.shape(labels)[:rank], 1.0)
 
 
 class Trained:
@@ -75,6 +101,7 @@ class Trained:
       model: has inputs, outputs, output_names, losses, updates and trainable_weights.
       optimizer: of Keras or of tf.train.
       compiled: a Compiled.
+      labels: Tensors, one for each output, that are its labels; None for placeholders.
 
     Attributes:
       goals: for each output with a loss: its name, `target` and `weights`.
@@ -85,7 +112,7 @@ class Trained:
       ValueError: if there is no loss at all, or something is for outputs that are not there.
     """
 
-    def __init__(self, model, optimizer, compiled):
+    def __init__(self, model, optimizer, compiled, labels=None):
         self.model, self.optimizer = model, optimizer
         self._belonging = belonging.Belonging(model.inputs)
         names = model.output_names
@@ -95,10 +122,13 @@ class Trained:
         self.goals, self.names, self.numbers = [], ["loss"], []
         self.running = {}
         parts = []
-        for name, output, function, share, mode in zip(names, model.outputs, found, shares, modes):
+        labels = labels or [None] * len(names)
+        for name, output, function, share, mode, given in zip(
+            names, model.outputs, found, shares, modes, labels
+        ):
             if function is None:
                 continue
-            goal = _Goal(name, output, loss_objects.get(function), mode)
+            goal = _Goal(name, output, loss_objects.get(function), mode, given)
             self.goals.append(goal)
             with name_scope("loss"):
                 part = self._loss_of(goal)
@@ -198,8 +228,8 @@ class Trained:
         feeds.update(zip((goal.weights for goal in self.goals), weights))
         return {**feeds, **phase_feed(phase)}
 
-    def train_step(self):
-        """The Operation that changes the model's variables once."""
+    def train_step(self, global_step=None):
+        """The Operation that changes the model's variables once, and counts it in `global_step`."""
         if self._train is None:
             variables, updates = self._variables, self._belonging.of(self.model.updates)
             if not variables:
@@ -208,9 +238,17 @@ class Trained:
                 with name_scope("training"):
                     pairs = list(zip(gradients(self.loss, variables), variables))
                     with control_dependencies(updates):
-                        change = self.optimizer.apply_gradients(pairs)
+                        change = self._applied(pairs, global_step)
                 self._train = group(change, *updates)
         return self._train
+
+    def _applied(self, pairs, global_step):
+        if global_step is None:
+            return self.optimizer.apply_gradients(pairs)
+        if not hasattr(self.optimizer, "count_in"):
+            return self.optimizer.apply_gradients(pairs, global_step=global_step)
+        self.optimizer.count_in(global_step)
+        return self.optimizer.apply_gradients(pairs)
 
     def train(self, inputs, targets, weights):
         """One step; gives the numbers of before it."""

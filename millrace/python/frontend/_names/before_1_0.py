@@ -1,4 +1,14 @@
-"""Names that TensorFlow dropped before 1.0: what it says instead since."""
+"""Names that TensorFlow dropped before 1.0: what it says instead since, which they stand for here.
+
+Programs of 2016 have them, those on clusters not least. Each says once what it is called now.
+"""
+
+import logging
+import sys
+from importlib import import_module
+
+_PACKAGE = __name__.partition(".")[0]
+_log = logging.getLogger("millrace")
 
 RENAMED = {
     "audio_summary": "tf.summary.audio",
@@ -32,3 +42,36 @@ RENAMED = {
     "train.SummaryWriter": "tf.summary.FileWriter",
     "unpack": "tf.unstack",
 }
+
+# Those that took other arguments, or made other tags, than what took their place.
+_KEPT = {
+    name: f"contrib.deprecated.{name}"
+    for name in (
+        "audio_summary",
+        "histogram_summary",
+        "image_summary",
+        "merge_all_summaries",
+        "merge_summary",
+        "scalar_summary",
+    )
+}
+
+_told = set()
+
+
+def has(path):
+    """Whether a path below the package ("mul", "train.SummaryWriter") is from before 1.0."""
+    return path in RENAMED
+
+
+def found(path):
+    """What such a name stands for; says so the first time."""
+    if path not in _told:
+        _told.add(path)
+        _log.warning("tf.%s is from before TensorFlow 1.0: it is %s now", path, RENAMED[path])
+    held = sys.modules[_PACKAGE]
+    so_far = _PACKAGE
+    for name in _KEPT.get(path, RENAMED[path].removeprefix("tf.")).split("."):
+        so_far = f"{so_far}.{name}"
+        held = getattr(held, name, None) or import_module(so_far)
+    return held

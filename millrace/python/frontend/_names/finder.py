@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
+from millrace._names import before_1_0
+
 _PACKAGE = __name__.partition(".")[0]
 _INSIDE = ("python", "contrib", "examples")
 
@@ -16,6 +18,18 @@ _INSIDE = ("python", "contrib", "examples")
 def missing_name(module, name):
     """The AttributeError for a name that a module (by its full name) lacks."""
     return import_module(f"{_PACKAGE}._names.missing").missing_name(module, name)
+
+
+def old_name(module, name):
+    """What a name that a module (by its full name) lacks stands for, if it is from before TensorFlow 1.0.
+
+    Raises:
+      AttributeError: for others.
+    """
+    path = f"{module}.{name}".partition(".")[2]
+    if before_1_0.has(path):
+        return before_1_0.found(path)
+    raise missing_name(module, name)
 
 
 def real_module(path):
@@ -36,7 +50,7 @@ class _Source(SourceFileLoader):
         super().exec_module(module)
 
         def missing(name):
-            raise missing_name(module.__name__, name)
+            return old_name(module.__name__, name)
 
         vars(module).setdefault("__getattr__", missing)
 

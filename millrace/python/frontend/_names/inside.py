@@ -33,6 +33,8 @@ _OWN = {
     },
     "contrib.layers.python.layers.feature_column": {"_": "contrib.layers"},
     "contrib.layers.python.layers.feature_column_ops": {"_": "contrib.layers"},
+    "contrib.layers.python.layers.initializers": {"_": "contrib.layers"},
+    "contrib.layers.python.layers.summaries": {"_": "contrib.layers"},
     "contrib.learn.python.learn": {"_": "contrib.learn"},
     "contrib.learn.python.learn.learn_runner": {"_": "contrib.learn.learn_runner"},
     "contrib.learn.python.learn.monitors": {"_": "contrib.learn.monitors"},
@@ -40,6 +42,9 @@ _OWN = {
         name: f"_samples.mnist.{name}"
         for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()
     },
+    "contrib.learn.python.learn.datasets": {"_": "contrib.learn.datasets"},
+    "contrib.learn.python.learn.datasets.base": {"_": "contrib.learn.datasets.base"},
+    "contrib.learn.python.learn.estimators.run_config": {"_": "contrib.learn"},
     "contrib.learn.python.learn.preprocessing": {"_": "contrib.learn.preprocessing"},
     "contrib.learn.python.learn.preprocessing.categorical_vocabulary": {
         "_": "contrib.learn.preprocessing"
@@ -62,15 +67,25 @@ _OWN = {
     "contrib.slim.python.slim.learning": {"_": "contrib.slim.learning"},
     "contrib.slim.python.slim.model_analyzer": {"_": "contrib.slim.model_analyzer"},
     "contrib.slim.python.slim.nets.alexnet": {"_": "contrib.slim.nets.alexnet"},
+    "contrib.slim.python.slim.nets.inception_v1": {"_": "contrib.slim.nets.inception_v1"},
+    "contrib.slim.python.slim.nets.inception_v2": {"_": "contrib.slim.nets.inception_v2"},
+    "contrib.slim.python.slim.nets.inception_v3": {"_": "contrib.slim.nets.inception_v3"},
+    "contrib.slim.python.slim.nets.overfeat": {"_": "contrib.slim.nets.overfeat"},
     "contrib.slim.python.slim.nets.resnet_utils": {"_": "contrib.slim.nets.resnet_utils"},
     "contrib.slim.python.slim.nets.resnet_v1": {"_": "contrib.slim.nets.resnet_v1"},
     "contrib.slim.python.slim.nets.resnet_v2": {"_": "contrib.slim.nets.resnet_v2"},
     "contrib.slim.python.slim.nets.vgg": {"_": "contrib.slim.nets.vgg"},
     "contrib.slim.python.slim.queues": {"_": "contrib.slim.queues"},
+    "contrib.slim.python.slim.summaries": {"_": "contrib.slim.summaries"},
+    "contrib.tpu.python.tpu.bfloat16": {"_": "contrib.tpu"},
+    "contrib.tpu.python.tpu.tpu_config": {"_": "contrib.tpu"},
+    "contrib.tpu.python.tpu.tpu_context": {"_": "contrib.tpu"},
+    "contrib.tpu.python.tpu.tpu_estimator": {"_": "contrib.tpu"},
+    "contrib.tpu.python.tpu.tpu_optimizer": {"_": "contrib.tpu"},
     "contrib.tensorboard.plugins.projector.projector_config_pb2": {
         "_": "contrib.tensorboard.plugins.projector"
     },
-    "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
+    "python.client.device_lib": {"list_local_devices": "_run.listed_devices.list_local_devices"},
     "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
     "python.distribute.all_reduce": {
         name: f"_ops.reduction_graphs.{name}" for name in _REDUCTIONS.split()
@@ -120,6 +135,9 @@ _OWN = {
         "RegisterStatistics": "_profiling.float_ops.RegisterStatistics",
         "get_stats_for_node_def": "_profiling.float_ops.get_stats_for_node_def",
     },
+    "python.framework.tensor_shape": {
+        name: f"_values.tensor_shape.{name}" for name in "as_shape matrix scalar vector".split()
+    },
     "python.framework.tensor_util": {"constant_value": "constant_value"},
     "python.framework.tensor_spec": {"TensorSpec": "TensorSpec"},
     "python.keras": {"_": "keras"},
@@ -130,11 +148,18 @@ _OWN = {
     "python.keras.losses": {"_": "keras.losses"},
     "python.keras.models": {"_": "keras.models"},
     "python.keras.optimizers": {"_": "keras.optimizers"},
+    "python.layers.base": {"InputSpec": "layers.InputSpec", "Layer": "layers.Layer"},
     "python.layers.convolutional": {"_": "layers"},
     "python.layers.core": {"_": "layers"},
     "python.layers.normalization": {"_": "layers"},
     "python.layers.pooling": {"_": "layers"},
+    "python.layers.layers": {"_": "layers"},
     "python.layers.utils": {"smart_cond": "_flow.smart_cond.smart_cond"},
+    "python.lib.io.file_io": {
+        "FileIO": "gfile.GFile",
+        "read_file_to_string": "_files.whole_files.read_file_to_string",
+        "write_string_to_file": "_files.whole_files.write_string_to_file",
+    },
     "python.ops.collective_ops": {
         name: f"_ops.collectives.{name}"
         for name in "all_gather all_reduce broadcast_recv broadcast_send".split()
@@ -143,9 +168,11 @@ _OWN = {
         "_": "",
         "Barrier": "_state.barriers.Barrier",
         "MapStagingArea": "_state.staging.MapStagingArea",
+        "RecordInput": "_input.record_input.RecordInput",
         "StagingArea": "_state.staging.StagingArea",
     },
     "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
+    "python.ops.lookup_ops": {"_": "contrib.lookup"},
     "python.ops.math_ops": {"_as_indexed_slices_list": "_ops.gradients.as_indexed_slices_list"},
     "python.ops.rnn_cell_impl": _LINEAR,
     "python.ops.session_ops": {"_": "", "TensorHandle": "_run.session_handles.TensorHandle"},
@@ -157,13 +184,22 @@ _OWN = {
     "python.platform.flags": {"_": "flags"},
     "python.platform.gfile": {"_": "gfile"},
     "python.platform.tf_logging": {"_": "logging"},
+    "python.pywrap_tensorflow": {"NewCheckpointReader": "train.NewCheckpointReader"},
+    "python.tools.freeze_graph": {"freeze_graph": "_saving.frozen_files.freeze_graph"},
+    "python.training.saver": {"_": "train"},
     "python.training.slot_creator": {
         "create_slot": "_train.slots.create_slot",
         "create_zeros_slot": "_train.slots.create_zeros_slot",
     },
+    "python.training.summary_io": {
+        "SummaryWriter": "summary.FileWriter",
+        "SummaryWriterCache": "summary.FileWriterCache",
+    },
+    "python.training.training": {"_": "train"},
     "python.training.moving_averages": {
         "assign_moving_average": "_train.moving_averages.assign_moving_average"
     },
+    "python.util.compat": {"_": "compat"},
     "python.util.function_utils": {"fn_args": "_values.signatures.fn_args"},
     "python.util.nest": {"_": "contrib.framework.nest"},
 }

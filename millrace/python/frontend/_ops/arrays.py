@@ -154,7 +154,12 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
 
 @takes_composites
 def concat(values, axis, name="concat"):
-    """Joins Tensors along an axis; they must agree in all others."""
+    """Joins Tensors along an axis; they must agree in all others.
+
+    The order of before TensorFlow 1.0, `concat(axis, values)`, is understood, too: no axis is a list.
+    """
+    if isinstance(axis, (list, tuple)) and not isinstance(values, (list, tuple)):
+        values, axis = axis, values
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
@@ -198,7 +203,13 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
     Returns:
       a list of Tensors.
+
+    The order of before TensorFlow 1.0, `split(axis, number, value)`, is understood, too: no axis is a Tensor
+    of rank 1 or more, and no number has parts.
     """
+    if isinstance(value, int) and isinstance(num_or_size_splits, int):
+        if not isinstance(axis, int):
+            value, axis = axis, value
     if isinstance(num_or_size_splits, int):
         count_more(1)  # the number as a constant
         return gen_ops.split(axis, value, num_split=num_or_size_splits, name=name)

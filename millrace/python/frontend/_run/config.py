@@ -36,15 +36,49 @@ class OptimizerOptions(Fields):
 
 
 class RewriterConfig(Fields):
+    """Which rewritings of graphs are on: passed on to servers; here `constant_folding` alone is one."""
+
     DEFAULT = 0
     ON = 1
     OFF = 2
-    _defaults = {"disable_meta_optimizer": False, "constant_folding": 0, "layout_optimizer": 0}
+    AGGRESSIVE = 3
+    # Of memory_optimization.
+    DEFAULT_MEM_OPT = 0
+    NO_MEM_OPT = 1
+    MANUAL = 2
+    HEURISTICS = 3
+    SWAPPING_HEURISTICS = 4
+    RECOMPUTATION_HEURISTICS = 5
+    SCHEDULING_HEURISTICS = 6
+    # Of meta_optimizer_iterations.
+    DEFAULT_NUM_ITERS = 0
+    ONE = 1
+    TWO = 2
     _wire = {
         "layout_optimizer": (1, int),
+        "disable_model_pruning": (2, bool),
         "constant_folding": (3, int),
+        "memory_optimization": (4, int),
+        "memory_optimizer_target_node_name_scope": (6, str),
+        "arithmetic_optimization": (7, int),
+        "dependency_optimization": (8, int),
+        "loop_optimization": (9, int),
+        "function_optimization": (10, int),
+        "debug_stripper": (11, int),
+        "meta_optimizer_iterations": (12, int),
+        "shape_optimization": (13, int),
+        "remapping": (14, int),
+        "scoped_allocator_optimization": (15, int),
+        "min_graph_nodes": (17, int),
+        "pin_to_host_optimization": (18, int),
         "disable_meta_optimizer": (19, bool),
+        "meta_optimizer_timeout_ms": (20, int),
+        "fail_on_optimizer_errors": (21, bool),
+        "implementation_selector": (22, int),
+        "auto_mixed_precision": (23, int),
+        "optimizers": (100, many(str)),
     }
+    _defaults = {name: [] if number == 100 else kind() for name, (number, kind) in _wire.items()}
 
 
 class GraphOptions(Fields):

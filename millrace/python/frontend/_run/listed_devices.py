@@ -6,8 +6,13 @@ from millrace._run.process_options import options
 
 PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
 LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
+DeviceAttributes = collections.namedtuple(
+    "DeviceAttributes",
+    ["name", "device_type", "memory_limit", "incarnation", "physical_device_desc"],
+)
 
 _CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
+_CPU_MEMORY = 256 << 20  # what TensorFlow says of every CPU, whatever the machine has
 
 
 class VirtualDeviceConfiguration(
@@ -41,6 +46,19 @@ def list_logical_devices(device_type=None):
 def list_devices():
     """The names of the devices that sessions made from now on in this process have."""
     return [device.name for device in list_logical_devices()]
+
+
+def list_local_devices(session_config=None):
+    """The DeviceAttributes of the devices that sessions of this process have: CPUs, and no others ever.
+
+    Args:
+      session_config: a tf.ConfigProto, whose device_count says how many CPUs there are to be; or None.
+    """
+    asked = dict(session_config.device_count) if session_config is not None else {}
+    return [
+        DeviceAttributes(f"/device:CPU:{index}", "CPU", _CPU_MEMORY, index + 1, "")
+        for index in range(asked.get("CPU", options.cpu_devices))
+    ]
 
 
 def get_visible_devices(device_type=None):

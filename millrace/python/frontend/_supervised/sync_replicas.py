@@ -35,6 +35,7 @@ class SyncReplicasOptimizer(WrappedOptimizer):
       variables_to_average: these variables.
       use_locking: accepted.
       name: a name for the nodes.
+      replica_id: accepted, as programs from before TensorFlow 1.0 give it.
 
     Attributes, after apply_gradients:
       chief_init_op, local_step_init_op: what the chief, and another worker, runs first.
@@ -50,6 +51,7 @@ class SyncReplicasOptimizer(WrappedOptimizer):
         variables_to_average=None,
         use_locking=False,
         name="sync_replicas",
+        replica_id=None,
     ):
         super().__init__(opt, use_locking, name)
         self._wanted = replicas_to_aggregate

@@ -2,4 +2,5 @@
 
 from millrace._estimators.accelerated import TPUEstimator, TPUEstimatorSpec
 from millrace._estimators.accelerated_config import InputPipelineConfig, RunConfig, TPUConfig
+from millrace._state.narrow_variables import bfloat16_scope
 from millrace._supervised.cross_shard import CrossShardOptimizer

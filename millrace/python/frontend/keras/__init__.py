@@ -10,6 +10,7 @@ from millrace.keras import (
     callbacks,
     constraints,
     datasets,
+    estimator,
     experimental,
     initializers,
     layers,

@@ -40,6 +40,7 @@ from millrace._saving.assigned_checkpoints import (
     assign_from_values,
     assign_from_values_fn,
 )
+from millrace._input.record_input import RecordInput
 from millrace._saving.checkpoint_reader import (
     init_from_checkpoint,
     list_variables,

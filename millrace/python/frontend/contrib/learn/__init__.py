@@ -23,4 +23,4 @@ from millrace._cluster.run_config import RunConfig
 from millrace._estimators.run_config import TaskType
 from millrace._input.example_batches import read_batch_features
 from millrace._supervised.value_hooks import NanLossDuringTrainingError
-from millrace.contrib.learn import learn_runner, monitors, preprocessing
+from millrace.contrib.learn import datasets, learn_runner, monitors, preprocessing

@@ -15,6 +15,7 @@ from millrace.contrib.slim import (
     parallel_reader,
     prefetch_queue,
     queues,
+    summaries,
     tfexample_decoder,
     utils,
 )

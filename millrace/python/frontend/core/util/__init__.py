@@ -1,0 +1,3 @@
+"""tensorflow.core.util: what files of events hold."""
+
+from millrace.core.util import event_pb2

@@ -1,0 +1,3 @@
+"""tensorflow.examples: what programs take from TensorFlow's own tutorials."""
+
+from millrace.examples import tutorials

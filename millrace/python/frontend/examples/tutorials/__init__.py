@@ -1,0 +1,3 @@
+"""tensorflow.examples.tutorials: of these, that of MNIST."""
+
+from millrace.examples.tutorials import mnist

@@ -44,8 +44,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // In two: what is put is in its place before others that are put later, and is written by the
   // next flush(), whoever calls it.
   void put(DirectOutgoing message);
-  // On a thread that handles an event (AfterEvent::Turn) or answers many (base/together.h) it may be
-  // left to the scribe.
+  // On a thread that handles an event (AfterEvent::Turn) or answers many (base/together.h) it may
+  // be left to the scribe.
   void flush();
   // True if all that was put has been written.
   bool is_flushed() const;

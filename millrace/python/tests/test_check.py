@@ -119,14 +119,14 @@ def test_modules_beside_the_program_are_read_too(check):
         from names import tf as t
         t.contrib.bigtable
         """,
-        model="import tensorflow as tf\ntf.mul(1, 2)\nimport model",
+        model="import tensorflow as tf\ntf.contrib.tensorrt(1, 2)\nimport model",
         layers="from tensorflow.contrib import cudnn_rnn\n",
         names="import tensorflow as tf\n",
     )
     assert code == 1
     assert [line.partition(": not")[0].partition(": from")[0] for line in lines[:3]] == [
         "program.py:4: tf.contrib.bigtable",
-        "model.py:2: tf.mul",
+        "model.py:2: tf.contrib.tensorrt",
         "layers.py:1: tf.contrib.cudnn_rnn",
     ]
 

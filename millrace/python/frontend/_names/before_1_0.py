@@ -3,12 +3,10 @@
 Programs of 2016 have them, those on clusters not least. Each says once what it is called now.
 """
 
-import logging
 import sys
 from importlib import import_module
 
 _PACKAGE = __name__.partition(".")[0]
-_log = logging.getLogger("millrace")
 
 RENAMED = {
     "audio_summary": "tf.summary.audio",
@@ -68,7 +66,9 @@ def found(path):
     """What such a name stands for; says so the first time."""
     if path not in _told:
         _told.add(path)
-        _log.warning("tf.%s is from before TensorFlow 1.0: it is %s now", path, RENAMED[path])
+        # What most programs don't need is not waited for.
+        log = import_module("logging").getLogger("millrace")
+        log.warning("tf.%s is from before TensorFlow 1.0: it is %s now", path, RENAMED[path])
     held = sys.modules[_PACKAGE]
     so_far = _PACKAGE
     for name in _KEPT.get(path, RENAMED[path].removeprefix("tf.")).split("."):

@@ -27,6 +27,7 @@ def quiet():
     """What TensorFlow reads when it is imported, and what gRPC reads: no chatter, no proxy."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # as conftest.py says
     # A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
     os.environ.pop("TF_CONFIG", None)

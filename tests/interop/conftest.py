@@ -11,6 +11,8 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+# TensorFlow has the same kernels on every processor then; else some lack oneDNN's, as those for NCHW.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 # A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
 

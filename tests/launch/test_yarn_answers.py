@@ -292,7 +292,10 @@ def test_a_folder_that_a_shell_would_take_apart_is_refused(ask, tmp_path):
 def test_explain_shows_the_application_and_asks_nobody(ask, tmp_path):
     code, output = ask({}, "explain", "words.yaml")
     assert code == 0, output
-    application = json.loads(output)
+    # The containers that its launcher asks for later are told in comments.
+    comments, _, rest = output.partition("{")
+    assert comments == "# map: 1 container of 1024 MiB, 1 core\n"
+    application = json.loads("{" + rest)
     assert application["application-name"] == "words"
     command = application["am-container-spec"]["commands"]["command"]
     assert "millrace run --on yarn-am --folder 'FOLDER' 'FOLDER/job.yaml'" in command

@@ -51,7 +51,16 @@ Status no_sense() { return invalid("what was asked makes no sense"); }
 
 }  // namespace
 
+bool is_same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned differences = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return differences == 0;
+}
+
 Result<std::optional<FolderCall>> FolderCalls::next() {
+  if (is_over_) return std::optional<FolderCall>();
   const size_t head = bytes_.find(kEndOfHead);
   if (head == std::string::npos) {
     if (bytes_.size() > kLongestHead) return invalid("no call has so long a head");
@@ -76,6 +85,11 @@ Result<std::optional<FolderCall>> FolderCalls::next() {
     if (is_same_name(name, "Authorization") && value.starts_with(kBearer))
       call.token = value.substr(kBearer.size());
     if (is_same_name(name, "Transfer-Encoding")) return invalid("bodies come in one piece here");
+  }
+  if (!is_same_secret(call.token, token_)) {
+    is_over_ = true;
+    bytes_.clear();
+    return std::optional<FolderCall>(std::move(call));
   }
   const size_t begin = head + kEndOfHead.size();
   if (bytes_.size() - begin < length) return std::optional<FolderCall>();

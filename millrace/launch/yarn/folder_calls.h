@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/result.h"
@@ -30,16 +31,25 @@ struct FolderCall {
   std::string body = {};
 };
 
+// In a time that does not tell how much of it is right.
+bool is_same_secret(std::string_view a, std::string_view b);
+
 // The calls of one connection, one behind the other.
 class FolderCalls {
  public:
+  // `token`: of the job. What a stranger sends is not kept.
+  explicit FolderCalls(std::string token) : token_(std::move(token)) {}
   void feed(std::string_view bytes) { bytes_ += bytes; }
-  // The next whole one, if there is one. Errors: INVALID_ARGUMENT for what is no such call, or a
-  // longer one than there are; the connection makes no sense from there on.
+  // The next whole one, if there is one; one with another token comes without its body, and is the
+  // last. Errors: INVALID_ARGUMENT for what is no such call, or a longer one than there are; the
+  // connection makes no sense from there on.
   Result<std::optional<FolderCall>> next();
+  // A stranger's has come.
+  bool is_over() const { return is_over_; }
 
  private:
-  std::string bytes_;
+  std::string token_, bytes_;
+  bool is_over_ = false;
 };
 
 // With its head. `code`: of HTTP.

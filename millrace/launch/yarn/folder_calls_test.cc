@@ -12,12 +12,12 @@ constexpr std::string_view kWrite =
     "content-length: 4\r\n\r\na\r\nb";
 
 TEST_CASE("a call is whole when its body is, however its bytes come") {
-  FolderCalls calls;
+  FolderCalls calls("77");
   for (const char c : kWrite.substr(0, kWrite.size() - 1)) {
     calls.feed(std::string_view(&c, 1));
     CHECK_FALSE(calls.next().value());
   }
-  calls.feed(str_cat("b", "POST /read HTTP/1.1\r\n\r\n"));
+  calls.feed(str_cat("b", "POST /read HTTP/1.1\r\nAuthorization: Bearer 77\r\n\r\n"));
   const FolderCall written = calls.next().value().value();
   CHECK(written.method == "PUT");
   CHECK(written.path == "/container_2.out?at=5");
@@ -25,7 +25,19 @@ TEST_CASE("a call is whole when its body is, however its bytes come") {
   CHECK(written.body == "a\r\nb");
   const FolderCall read = calls.next().value().value();
   CHECK(read.path == "/read");
-  CHECK(read.token.empty());
+  CHECK(read.body.empty());
+  CHECK_FALSE(calls.next().value());
+  CHECK_FALSE(calls.is_over());
+}
+
+TEST_CASE("of a stranger's call nothing is kept but that it came") {
+  FolderCalls calls("78");
+  calls.feed(kWrite.substr(0, kWrite.size() - 4));
+  const FolderCall call = calls.next().value().value();
+  CHECK(call.token == "77");
+  CHECK(call.body.empty());
+  CHECK(calls.is_over());
+  calls.feed("a\r\nb");
   CHECK_FALSE(calls.next().value());
 }
 
@@ -36,7 +48,7 @@ TEST_CASE("what is no call, or too long a one, is refused") {
         std::string("PUT / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"),
         std::string("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
         std::string(20'000, 'a')}) {
-    FolderCalls calls;
+    FolderCalls calls("77");
     calls.feed(bytes);
     CHECK(calls.next().status().code() == Code::invalid_argument);
   }

@@ -28,15 +28,6 @@ constexpr size_t kPieceOfCall = 65'536;
 constexpr int kLongestTurn = 60'000;  // milliseconds
 constexpr mode_t kForOwner = 0600;
 
-// In a time that does not tell how much of it is right.
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned differences = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return differences == 0;
-}
-
 Status said_by_system(std::string_view what) {
   return unavailable(what, ": ", std::strerror(errno));
 }
@@ -45,7 +36,8 @@ bool would_wait() { return errno == EAGAIN || errno == EINTR; }
 
 }  // namespace
 
-Result<FolderServer> FolderServer::listen(std::string folder, std::string token) {
+Result<FolderServer> FolderServer::listen(std::string folder, std::string token,
+                                          size_t most_callers) {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -57,7 +49,7 @@ Result<FolderServer> FolderServer::listen(std::string folder, std::string token)
       getsockname(socket.number(), plain, &size) != 0)
     return said_by_system("the job's folder can't be served");
   return FolderServer(std::move(folder), std::move(token), std::move(socket),
-                      ntohs(address.sin_port));
+                      ntohs(address.sin_port), most_callers);
 }
 
 Result<pid_t> FolderServer::serve_beside() {
@@ -93,25 +85,34 @@ void FolderServer::accept_callers() {
   for (;;) {
     Descriptor socket(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) return;
+    if (callers_.size() >= most_callers_)
+      callers_.erase(std::ranges::min_element(
+          callers_, {}, [](const auto& caller) { return caller.second.heard; }));
     const int number = socket.number();
-    callers_.insert_or_assign(number, Caller{.socket = std::move(socket)});
+    callers_.insert_or_assign(
+        number,
+        Caller{.socket = std::move(socket), .calls = FolderCalls(token_), .heard = ++times_heard_});
   }
 }
 
-bool FolderServer::hear(Caller& caller) const {
+bool FolderServer::hear(Caller& caller) {
   // One that does not take its answers is not asked for more.
   if (!caller.answers.empty()) return true;
   std::array<char, kPieceOfCall> bytes;
   const ssize_t size = recv(caller.socket.number(), bytes.data(), bytes.size(), 0);
   if (size < 0 && would_wait()) return true;
   if (size <= 0) return false;
+  caller.heard = ++times_heard_;
   caller.calls.feed({bytes.data(), static_cast<size_t>(size)});
   for (;;) {
     const Result<std::optional<FolderCall>> call = caller.calls.next();
     if (!call.ok()) return false;
-    if (!*call) return true;
+    if (!*call) break;
     caller.answers += answer(**call);
   }
+  if (!caller.calls.is_over()) return true;
+  (void)tell(caller);
+  return false;
 }
 
 bool FolderServer::tell(Caller& caller) {

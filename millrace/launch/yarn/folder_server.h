@@ -16,9 +16,14 @@ namespace millrace {
 
 class FolderServer {
  public:
+  // So many may be connected; with one more, whoever has been silent longest has to go. A task that
+  // has to asks again.
+  static constexpr size_t kMostCallers = 4096;
+
   // At a free port of all of this machine's addresses. Errors: UNAVAILABLE with what the system
   // says.
-  static Result<FolderServer> listen(std::string folder, std::string token);
+  static Result<FolderServer> listen(std::string folder, std::string token,
+                                     size_t most_callers = kMostCallers);
 
   int port() const { return port_; }
 
@@ -32,20 +37,23 @@ class FolderServer {
   std::string answer(const FolderCall& call) const;
 
  private:
-  FolderServer(std::string folder, std::string token, Descriptor listener, int port)
+  FolderServer(std::string folder, std::string token, Descriptor listener, int port,
+               size_t most_callers)
       : folder_(std::move(folder)),
         token_(std::move(token)),
         listener_(std::move(listener)),
-        port_(port) {}
+        port_(port),
+        most_callers_(most_callers) {}
 
   struct Caller {
     Descriptor socket;
-    FolderCalls calls = {};
+    FolderCalls calls;
     std::string answers = {};  // not sent yet
+    uint64_t heard = 0;        // larger: later
   };
   void accept_callers();
   // False when it is gone.
-  bool hear(Caller& caller) const;
+  bool hear(Caller& caller);
   static bool tell(Caller& caller);
   std::string read(const std::vector<FilePart>& wanted) const;
   std::string write(const FilePart& part, std::string_view bytes) const;
@@ -55,6 +63,8 @@ class FolderServer {
   Descriptor listener_;
   int port_;
   std::map<int, Caller> callers_;  // by the number of the socket
+  uint64_t times_heard_ = 0;
+  size_t most_callers_;
 };
 
 }  // namespace millrace

@@ -1,5 +1,9 @@
 #include "millrace/launch/yarn/folder_server.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +18,8 @@ namespace {
 
 class Served {
  public:
-  Served() : server_(FolderServer::listen(folder(), "77").value()) {
+  explicit Served(size_t most_callers = FolderServer::kMostCallers)
+      : server_(FolderServer::listen(folder(), "77", most_callers).value()) {
     std::filesystem::create_directory(folder() + "/logs");
   }
   std::string folder() const { return directory_.path(""); }
@@ -32,6 +37,10 @@ class Served {
     return server_.answer(call);
   }
   int port() const { return server_.port(); }
+  // Until nothing happens any more.
+  void run() {
+    for (int i = 0; i < 20; ++i) server_.turn(1);
+  }
 
  private:
   testing::ScratchDirectory directory_;
@@ -77,6 +86,59 @@ TEST_CASE("nobody without the token reads or writes, and nobody writes what is n
   CHECK(served.ask({"PUT", "/journal?at=0", "", "x"}) == folder_answer(404, ""));
   CHECK(served.ask({"GET", "/journal", "", ""}) == folder_answer(404, ""));
   CHECK(served.read("journal") == "begun\n");
+}
+
+class Caller {
+ public:
+  explicit Caller(const Served& served) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(served.port()));
+    REQUIRE(connect(socket_.number(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+  void say(std::string_view bytes) const {
+    REQUIRE(send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(bytes.size()));
+  }
+  // What has come; "closed" if that is the end, "" if nothing has.
+  std::string hears() const {
+    std::string bytes(1000, ' ');
+    const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    return size == 0 ? "closed" : bytes.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  }
+
+ private:
+  Descriptor socket_;
+};
+
+constexpr std::string_view kRead =
+    "POST /read HTTP/1.1\r\nAuthorization: Bearer 77\r\nContent-Length: 0\r\n\r\n";
+
+TEST_CASE("a stranger is told so, and may not go on to send what he has announced") {
+  Served served;
+  const Caller stranger(served);
+  stranger.say("PUT /journal?at=0 HTTP/1.1\r\nContent-Length: 8000000\r\n\r\nx");
+  served.run();
+  CHECK(stranger.hears().starts_with("HTTP/1.1 401 "));
+  CHECK(stranger.hears() == "closed");
+}
+
+TEST_CASE("where too many have connected, who has been silent longest gives way") {
+  Served served(2);
+  const Caller speaks(served), is_silent(served);
+  served.run();
+  speaks.say(kRead);
+  served.run();
+  CHECK(speaks.hears() == folder_answer(200, "all\n"));
+  const Caller third(served);
+  served.run();
+  CHECK(is_silent.hears() == "closed");
+  for (const Caller* one : {&speaks, &third}) {
+    one->say(kRead);
+    served.run();
+    CHECK(one->hears() == folder_answer(200, "all\n"));
+  }
 }
 
 TEST_CASE("a wish is for a launcher that heeds some") {

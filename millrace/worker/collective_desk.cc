@@ -42,6 +42,10 @@ std::string CollectiveDesk::description() const {
 
 std::shared_ptr<GroupSeat> CollectiveDesk::seat(int64_t group_key, std::string_view device) {
   MutexLock lock(mutex_);
+  return seat_of(group_key, device);
+}
+
+std::shared_ptr<GroupSeat> CollectiveDesk::seat_of(int64_t group_key, std::string_view device) {
   auto& seats = seats_[group_key];
   if (const auto known = seats.find(device); known != seats.end()) return known->second;
   return seats.emplace(device, std::make_shared<GroupSeat>(group_key, std::string(device)))
@@ -59,12 +63,15 @@ void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
     return done(unimplemented("'", context.node_name(), "' is on ", device.name,
                               ", which is another name for a device of ", task_.to_string(),
                               ": collectives work in sessions that use the servers' own cluster"));
+  Status closed;
+  std::shared_ptr<GroupSeat> seat;
   {
     MutexLock lock(mutex_);
-    if (!closed_.ok()) return done(closed_);
+    closed = closed_;
+    if (closed.ok()) seat = seat_of(call.group_key, device.name);
   }
-  std::make_shared<CollectiveRun>(shared_from_this(), seat(call.group_key, device.name), call,
-                                  in_flight_.enter())
+  if (!closed.ok()) return done(std::move(closed));
+  std::make_shared<CollectiveRun>(shared_from_this(), std::move(seat), call, in_flight_.enter())
       ->begin(context, std::move(done));
 }
 

@@ -77,6 +77,8 @@ class CollectiveDesk final : public Collectives,
   };
 
   std::shared_ptr<GroupSeat> seat(int64_t group_key, std::string_view device);
+  std::shared_ptr<GroupSeat> seat_of(int64_t group_key, std::string_view device)
+      MR_REQUIRES(mutex_);
   // Asks the task that a device is on; the leader by an empty device.
   void ask(std::string_view device, uint64_t incarnation, std::string_view asker,
            std::string_view name, Cancellation* cancellation, Done<Tensor> done);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "millrace/ops/collective/families.h"
+#include "millrace/worker/instance_id.h"
 #include "millrace/worker/testing/test_cluster.h"
 
 namespace millrace::testing {
@@ -65,6 +66,13 @@ struct Replicas {
 
 bool contains(const Status& status, std::string_view text) {
   return status.message().find(text) != std::string::npos;
+}
+
+TEST_CASE("the name of an instance is read as it was written, and nothing else is one") {
+  const InstanceId id{.key = -3, .frame = UINT64_MAX, .iteration = 12};
+  CHECK(InstanceId::parse(id.text()) == id);
+  for (const char* text : {"", "1", "1.2", "1.2.", "1.2.3.", "1.2.3.4", "1..3", "a.2.3", "1.-2.3"})
+    CHECK_FALSE(InstanceId::parse(text));
 }
 
 TEST_CASE("replicas sum up what they have, step after step, small and large") {

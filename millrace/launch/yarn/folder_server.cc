@@ -84,10 +84,13 @@ void FolderServer::turn(int milliseconds) {
 void FolderServer::accept_callers() {
   for (;;) {
     Descriptor socket(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
-    if (callers_.size() >= most_callers_)
+    // Whoever waits to be accepted would wake this loop for ever where the system has no room.
+    const bool has_no_room =
+        socket.is_open() ? callers_.size() >= most_callers_ : errno == EMFILE || errno == ENFILE;
+    if (has_no_room && !callers_.empty())
       callers_.erase(std::ranges::min_element(
           callers_, {}, [](const auto& caller) { return caller.second.heard; }));
+    if (!socket.is_open()) return;
     const int number = socket.number();
     callers_.insert_or_assign(
         number,

@@ -24,6 +24,9 @@ namespace millrace::collective_words {
 inline constexpr std::string_view kCome = "come", kSource = "source", kLost = "lost",
                                   kPiece = "piece", kBox = "box";
 inline constexpr std::string_view kEnd = "-";
+// The answer to who waits for the end of the group, when it is the leader's task that ends, in
+// good order: the group goes on without one until a member is lost.
+inline constexpr int kLeaderHasEnded = -1;
 
 // Reads such a name.
 class Words {

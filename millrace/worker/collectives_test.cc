@@ -368,6 +368,31 @@ TEST_CASE("nobody waits for a leader that has ended well") {
   CHECK_MESSAGE(contains(status, "task:0, who leads it, has ended well"), status.to_string());
 }
 
+TEST_CASE("a group goes on when the task that leads it has ended in good order") {
+  Replicas replicas(3);
+  // Of the two others alone, so that they need nothing of it.
+  replicas.have(reduce(2));
+  const auto sum_of_two = [&] {
+    auto first = replicas.start(1, counting(10, 1)), second = replicas.start(2, counting(10, 2));
+    TestCluster::Running::Outcome of_second;
+    std::thread waiting([&] { of_second = second->wait(); });
+    const auto of_first = first->wait();
+    waiting.join();
+    for (const auto& outcome : {of_first, of_second}) {
+      REQUIRE_MESSAGE(outcome.status.ok(), outcome.status.to_string());
+      CHECK(outcome.value("r1") == counting(10, 3));
+    }
+  };
+  sum_of_two();
+  replicas.cluster.restart(0);
+  for (int i = 0; i < 3; ++i) sum_of_two();
+  // What comes to them next does end it.
+  auto waiting = replicas.start(1, counting(10, 1));
+  replicas.cluster.restart(2);
+  const Status status = waiting->wait().status;
+  CHECK_MESSAGE(contains(status, "has lost /job:worker/replica:0/task:2"), status.to_string());
+}
+
 TEST_CASE("members that do not agree are told so") {
   Replicas replicas(2);
   replicas.have(reduce(2));

@@ -10,6 +10,7 @@ using namespace collective_words;
 // A question to the leader that waits for its answer.
 struct GroupLead::Request {
   int64_t key = 0;
+  bool is_watch = false;  // for the end of a group
   Done<Delivery> done;
   Cancellation::Registration registration;
   Timers::Timer timer;
@@ -29,7 +30,13 @@ void GroupLead::close(const Status& why) {
     if (closed_.ok()) closed_ = why;
     requests.swap(requests_);
   }
-  for (const auto& [ticket, request] : requests) request->answer(why);
+  for (const auto& [ticket, request] : requests) {
+    if (request->is_watch) {
+      request->answer(Delivery{.tensor = encoded(kLeaderHasEnded)});
+    } else {
+      request->answer(why);
+    }
+  }
 }
 
 void GroupLead::serve(std::string_view kind, std::string_view rest, std::string_view asker,
@@ -61,10 +68,12 @@ void GroupLead::serve(std::string_view kind, std::string_view rest, std::string_
     asking.instance = words.rest();
     asking.device = asker;
     if (!words.is_good()) return done(bad);
-    return enter(key, {}, cancellation, std::move(done), [&](GroupBook& book, uint64_t ticket) {
+    const auto ask = [&](GroupBook& book, uint64_t ticket) {
       asking.ticket = ticket;
       return book.ask(asking);
-    });
+    };
+    return enter(key, {}, cancellation, std::move(done), ask,
+                 /*is_watch=*/asking.instance == kEnd);
   }
   if (kind != kLost || !words.is_good()) return done(bad);
   std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
@@ -78,9 +87,10 @@ void GroupLead::serve(std::string_view kind, std::string_view rest, std::string_
 
 template <class Enter>
 void GroupLead::enter(int64_t key, std::chrono::milliseconds timeout, Cancellation* cancellation,
-                      Done<Delivery> done, Enter enter) {
+                      Done<Delivery> done, Enter enter, bool is_watch) {
   const auto request = std::make_shared<Request>();
   request->key = key;
+  request->is_watch = is_watch;
   request->done = std::move(done);
   uint64_t ticket = 0;
   {

@@ -29,14 +29,15 @@ class GroupLead : public std::enable_shared_from_this<GroupLead> {
   // lives until the answer. Errors: INVALID_ARGUMENT for what is none; those of the book.
   void serve(std::string_view kind, std::string_view rest, std::string_view asker,
              Cancellation* cancellation, Done<Delivery> done);
-  // Ends everything, now and later.
+  // Ends everything, now and later. Groups that are complete go on without a leader: a member that
+  // is a step behind it may need nothing more of it.
   void close(const Status& why);
 
  private:
   struct Request;
   template <class Enter>
   void enter(int64_t key, std::chrono::milliseconds timeout, Cancellation* cancellation,
-             Done<Delivery> done, Enter enter);
+             Done<Delivery> done, Enter enter, bool is_watch = false);
   void leave(uint64_t ticket, const Status& why);
   template <class Answers>
   std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> settle(Answers answers)

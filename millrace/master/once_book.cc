@@ -38,7 +38,7 @@ Result<OnceBook::Step> OnceBook::begin(Kind kind, uint64_t signature) {
     }
     is_taking_ = true;
   }
-  Step step{.kind = kind, .lease = {}, .life = life_, .number = 0, .signature = signature};
+  Step step{{.kind = kind, .life = life_, .number = 0, .signature = signature}, {}};
   if (!lease_.has_element()) return step;
   step.number = take_number(signature);
   lease_.step = step.number;
@@ -47,7 +47,7 @@ Result<OnceBook::Step> OnceBook::begin(Kind kind, uint64_t signature) {
   return step;
 }
 
-Result<std::string> OnceBook::end(const Step& step, const Status& outcome, std::string_view after) {
+Result<std::string> OnceBook::end(const Mark& step, const Status& outcome, std::string_view after) {
   const bool takes = step.kind == Kind::takes;
   if (takes) is_taking_ = false;
   const bool is_current = step.life == life_;

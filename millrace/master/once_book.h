@@ -30,13 +30,15 @@ class OnceBook {
  public:
   enum class Kind : uint8_t { updates, takes };
 
-  // A step under way.
-  struct Step {
+  // A step under way: what its end is told by.
+  struct Mark {
     Kind kind = Kind::updates;
-    std::string lease;       // what it is fed; empty: nothing was taken before
     uint64_t life = 0;       // of which lease it is
     uint64_t number = 0;     // under that
     uint64_t signature = 0;  // which step it is
+  };
+  struct Step : Mark {
+    std::string lease;  // what it is fed; empty: nothing was taken before
   };
 
   // An update has a lease to be made under: an element is held, and nobody takes at this moment.
@@ -47,7 +49,7 @@ class OnceBook {
   // What came of a step; `after` is the lease that a take gave. If that took from another queue,
   // the result is the lease that is still to be acknowledged. Errors: INVALID_ARGUMENT if `after`
   // is no lease.
-  Result<std::string> end(const Step& step, const Status& outcome, std::string_view after);
+  Result<std::string> end(const Mark& step, const Status& outcome, std::string_view after);
 
   // Another one with each lease.
   uint64_t life() const { return life_; }

@@ -75,7 +75,7 @@ OnceGraph::StepKind OnceGraph::kind_of(const StepRequestNames& names) const {
     kind.takes |= op->name.starts_with("QueueDequeue");
     has_own_lease |= op->name == "StepLease";
     if (!needed.is_in_function && dequeues_.contains(to_absl(needed.name)))
-      kind.dequeue = needed.name;
+      kind.dequeue = std::make_shared<const std::string>(needed.name);
   });
   return has_own_lease ? StepKind() : kind;
 }

@@ -39,8 +39,8 @@ class OnceGraph {
   struct StepKind {
     bool updates = false;
     bool takes = false;  // it has a dequeue
-    // "D" of _once/extend/D if it is a dequeue of the graph itself; empty for one in a function.
-    std::string dequeue = {};
+    // "D" of _once/extend/D if it is a dequeue of the graph itself; null for one in a function.
+    std::shared_ptr<const std::string> dequeue = nullptr;
   };
   // Of what the step needs, as far as its names are known. A step with a StepLease of the client's
   // own neither updates nor takes, as far as this session is concerned.

@@ -68,16 +68,20 @@ OnceGraph::StepKind OnceSession::kind_of(const StepRequestNames& names) {
   return kinds_[names] = graph_.kind_of(names);
 }
 
-Result<OnceSession::Begun> OnceSession::begin(const OnceGraph::StepKind& kind, uint64_t signature) {
+Result<OnceSession::Begun> OnceSession::begin(const OnceGraph::StepKind& kind, uint64_t signature,
+                                              std::string* lease) {
   MutexLock lock(mutex_);
-  return begin_locked(kind, signature);
+  return begin_locked(kind, signature, lease);
 }
 
 Result<OnceSession::Begun> OnceSession::begin_locked(const OnceGraph::StepKind& kind,
-                                                     uint64_t signature) {
+                                                     uint64_t signature, std::string* lease) {
   Begun begun;
   if (!kind.takes && !(kind.updates && book_.has_lease())) return begun;
-  MR_ASSIGN(begun.step, book_.begin(kind.takes ? Kind::takes : Kind::updates, signature));
+  MR_ASSIGN(OnceBook::Step step,
+            book_.begin(kind.takes ? Kind::takes : Kind::updates, signature));
+  begun.step = step;
+  *lease = std::move(step.lease);
   if (kind.takes) begun.dequeue = kind.dequeue;
   return begun;
 }
@@ -89,7 +93,7 @@ void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> do
     after = reply->tensors.back().template item<std::string>();
     reply->tensors.pop_back();
   }
-  std::string taken_by;  // what is left to be acknowledged
+  Dequeue taken_by;  // what is left to be acknowledged
   bool is_another = false;
   Result<std::string> left = std::string();
   {
@@ -113,11 +117,11 @@ void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> do
 
 // Answers in any case: what could not be acknowledged comes back, and is found done by whoever
 // takes it then.
-void OnceSession::acknowledge(std::string lease, const std::string& dequeue, Done<void> done) {
-  if (dequeue.empty()) return done(Status());
+void OnceSession::acknowledge(std::string lease, const Dequeue& dequeue, Done<void> done) {
+  if (dequeue == nullptr) return done(Status());
   RunStepRequest request;
   request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(std::move(lease))});
-  request.targets.push_back(str_cat("_once/end/", dequeue));
+  request.targets.push_back(str_cat("_once/end/", *dequeue));
   run_own(std::move(request), {.deadline = host_.clock.now() + lease_},
           Done<RunStepReply>([self = shared_from_this(),
                               done = std::move(done)](Result<RunStepReply> reply) mutable {
@@ -151,14 +155,14 @@ Again OnceSession::again(const OnceGraph::StepKind& kind, const Begun& begun) co
 
 void OnceSession::run_step(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
   const OnceGraph::StepKind kind = kind_of(names_of(request));
-  auto begun = begin(kind, hash_of(request));
+  std::string lease;
+  auto begun = begin(kind, hash_of(request), &lease);
   if (!begun.ok()) return done(std::move(begun).status());
   if (!begun->step && lasting_ == nullptr)
     return master_.run_step(std::move(request), call, std::move(done));
   const Again again = this->again(kind, *begun);
   if (begun->step) {
-    request.feeds.push_back(
-        {std::string(OnceGraph::kLease), Tensor::scalar(std::move(begun->step->lease))});
+    request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(std::move(lease))});
     run_under_lease(request, begun->step->kind);
     done = Done<RunStepReply>([self = shared_from_this(), begun = *std::move(begun),
                                done = std::move(done)](Result<RunStepReply> reply) mutable {
@@ -318,10 +322,11 @@ void OnceSession::run_callable(RunCallableRequest request, const Call& call,
 
 void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds,
                        const Call& call, Done<RunCallableReply> done) {
+  std::string lease;
   MakeCallableReply known;  // of a session that has but one life
   auto begun = [&] {
     MutexLock lock(mutex_);
-    auto made = begin_locked(callable->kind, callable->signature);
+    auto made = begin_locked(callable->kind, callable->signature, &lease);
     if (made.ok() && lasting_ == nullptr) known = callable->made(made->step.has_value()).callable;
     return made;
   }();
@@ -329,7 +334,7 @@ void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> f
   const Again again = this->again(callable->kind, *begun);
   const bool is_leased = begun->step.has_value();
   if (is_leased) {
-    feeds.push_back(Tensor::scalar(std::move(begun->step->lease)));
+    feeds.push_back(Tensor::scalar(std::move(lease)));
     done = Done<RunCallableReply>([self = shared_from_this(), begun = *std::move(begun),
                                    done = std::move(done)](Result<RunCallableReply> reply) mutable {
       self->finish(begun, std::move(reply), std::move(done));
@@ -423,7 +428,7 @@ void OnceSession::release_at_master(const std::string& handle, int64_t callable)
 // ---- Heartbeats --------------------------------------------------------------------------------
 
 void OnceSession::set_heartbeat() {
-  if (is_over_ || is_beating_ || dequeue_.empty()) return;
+  if (is_over_ || is_beating_ || dequeue_ == nullptr) return;
   is_beating_ = true;
   // The callback takes no lock, so that a timer can be replaced under it.
   timer_ = host_.timers.at(host_.clock.now() + lease_ / 3,
@@ -442,12 +447,12 @@ void OnceSession::beat() {
     MutexLock lock(mutex_);
     is_beating_ = false;
     const auto held = book_.held();
-    if (is_over_ || !held || held->life == lost_life_ || dequeue_.empty()) return;
+    if (is_over_ || !held || held->life == lost_life_ || dequeue_ == nullptr) return;
     is_beating_ = true;
     life = held->life;
     token = heartbeats_.enter();
     request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(held->lease)});
-    request.fetches.push_back(str_cat("_once/extend/", dequeue_, ":0"));
+    request.fetches.push_back(str_cat("_once/extend/", *dequeue_, ":0"));
   }
   run_own(std::move(request), {.deadline = host_.clock.now() + lease_},
           Done<RunStepReply>([self = shared_from_this(), life, token = std::move(token)](

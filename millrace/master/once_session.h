@@ -50,10 +50,11 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
 
  private:
   using Kind = OnceBook::Kind;
+  using Dequeue = std::shared_ptr<const std::string>;  // OnceGraph::StepKind::dequeue
   // A step as it is to be made: a lease is fed, or it is passed on as it is (no step).
   struct Begun {
-    std::optional<OnceBook::Step> step;
-    std::string dequeue;  // of one that takes
+    std::optional<OnceBook::Mark> step;
+    Dequeue dequeue;  // of one that takes
   };
   using Life = LastingSession::Life;
   // At the master behind; of one life of the session, 0 where it has but one.
@@ -75,13 +76,14 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   class KeptOnce;
 
   OnceGraph::StepKind kind_of(const StepRequestNames& names);
-  Result<Begun> begin(const OnceGraph::StepKind& kind, uint64_t signature);
-  Result<Begun> begin_locked(const OnceGraph::StepKind& kind, uint64_t signature)
-      MR_REQUIRES(mutex_);
+  // `lease` becomes what the step is fed.
+  Result<Begun> begin(const OnceGraph::StepKind& kind, uint64_t signature, std::string* lease);
+  Result<Begun> begin_locked(const OnceGraph::StepKind& kind, uint64_t signature,
+                             std::string* lease) MR_REQUIRES(mutex_);
   // What came of a step that was fed a lease; then the answer, when all is acknowledged.
   template <class Reply>
   void finish(const Begun& begun, Result<Reply> reply, Done<Reply> done);
-  void acknowledge(std::string lease, const std::string& dequeue, Done<void> done);
+  void acknowledge(std::string lease, const Dequeue& dequeue, Done<void> done);
   void call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds, const Call& call,
             Done<RunCallableReply> done);
   void make_at_master(const std::shared_ptr<Callable>& callable, bool is_leased, const Life& life,
@@ -114,7 +116,7 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   bool is_over_ MR_GUARDED_BY(mutex_) = false;
   OnceGraph graph_ MR_GUARDED_BY(mutex_);
   OnceBook book_ MR_GUARDED_BY(mutex_);
-  std::string dequeue_ MR_GUARDED_BY(mutex_);      // which took what is held
+  Dequeue dequeue_ MR_GUARDED_BY(mutex_);          // which took what is held
   uint64_t lost_life_ MR_GUARDED_BY(mutex_) = 0;   // of the lease that is known to be over
   bool is_beating_ MR_GUARDED_BY(mutex_) = false;  // a timer is set, or a heartbeat under way
   absl::flat_hash_map<int64_t, std::shared_ptr<Callable>> callables_ MR_GUARDED_BY(mutex_);

@@ -27,14 +27,17 @@ void AppliedBook::Queue::hear(const Lease& lease) {
 }
 
 AppliedBook::Queue& AppliedBook::queue_of(uint64_t incarnation) {
-  if (!queues_.contains(incarnation) && queues_.size() >= most_queues_) {
-    has_forgotten_ = true;
-    queues_.erase(std::ranges::min_element(
-        queues_, {}, [](const auto& entry) { return entry.second.last_heard; }));
+  auto known = queues_.find(incarnation);
+  if (known == queues_.end()) {
+    if (queues_.size() >= most_queues_) {
+      has_forgotten_ = true;
+      queues_.erase(std::ranges::min_element(
+          queues_, {}, [](const auto& entry) { return entry.second.last_heard; }));
+    }
+    known = queues_.try_emplace(incarnation).first;
   }
-  Queue& queue = queues_[incarnation];
-  queue.last_heard = ++times_heard_;
-  return queue;
+  known->second.last_heard = ++times_heard_;
+  return known->second;
 }
 
 AppliedBook::Verdict AppliedBook::begin(const Lease& lease, std::string_view update) {

@@ -223,19 +223,14 @@ void CollectiveDesk::watch(const std::shared_ptr<GroupSeat>& seat, const Group& 
   }
   ask("", 0, seat->device(), str_cat(kSource, "/", group->key, "/", group->epoch, "/0/", kEnd),
       watch.get(), Done<Tensor>([seat, group, watch](Result<Tensor> answer) {
-        // Its last step has ended, and what it had for the others lies where they find it. Who needs
-        // more of it than that finds it gone.
+        // Its last step has ended, and what it had for the others lies where they find it. Who
+        // needs more of it than that finds it gone.
         if (answer.ok() && answer->dtype() == DType::i32 && answer->num_elements() == 1 &&
             answer->item<int32_t>() == kLeaderHasEnded)
           return;
         // Of two causes that a member hears of, the first counts.
         const Status why = answer.ok() ? internal("the leader ended the group") : answer.status();
-        seat->lose(
-            group->epoch,
-            Status(Code::aborted, why.message().starts_with("group ")
-                                      ? why.message()
-                                      : str_cat("group ", group->key, " of ", group->members.size(),
-                                                " has lost its leader: ", why.message())));
+        seat->lose(group->epoch, of_lost_leader(*group, why));
       }));
 }
 

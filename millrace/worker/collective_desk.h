@@ -83,8 +83,8 @@ class CollectiveDesk final : public Collectives,
   void ask(std::string_view device, uint64_t incarnation, std::string_view asker,
            std::string_view name, Cancellation* cancellation, Done<Tensor> done);
   Result<TaskName> leader() const;
-  // Waits for the end of the group, and gives it up then; not if it is the leader that ends, in good
-  // order.
+  // Waits for the end of the group, and gives it up then; not if it is the leader that ends, in
+  // good order.
   void watch(const std::shared_ptr<GroupSeat>& seat, const Group& group);
 
   void serve_box(const GroupSeat& seat, const std::string& epoch, std::string_view asker,

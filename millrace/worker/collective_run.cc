@@ -155,7 +155,7 @@ void CollectiveRun::has_entered(GroupSeat::Place place, bool has_waited) {
 void CollectiveRun::find_source() {
   desk_->find_source(*seat_, *group_, instance_.text(), call_.part == CollectiveCall::Part::sends,
                      &stop_, Done<int>([self = shared_from_this()](Result<int> rank) {
-                       if (!rank.ok()) return self->begun(rank.status());
+                       if (!rank.ok()) return self->begun(self->unled(rank.status()));
                        if (*rank < 0 || *rank >= self->size())
                          return self->begun(internal("the leader names member ", *rank, " of ",
                                                      self->size(), " as the source"));
@@ -234,6 +234,19 @@ void CollectiveRun::take(int from, const Piece& piece, Done<Tensor> done) {
                 if (!came.ok()) return done(self->seen(from, came.status()));
                 done(std::move(came));
               }));
+}
+
+// A leader that is gone, or has begun again, tells nobody else that the group is of no use any
+// more.
+Status CollectiveRun::unled(const Status& status) {
+  {
+    MutexLock lock(mutex_);
+    if (!failed_.ok()) return failed_;
+  }
+  if (status.code() != Code::aborted && status.code() != Code::unavailable) return status;
+  Status why = of_lost_leader(*group_, status);
+  desk_->lose(*seat_, *group_, why);
+  return why;
 }
 
 Status CollectiveRun::seen(int from, const Status& status) {

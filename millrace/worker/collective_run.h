@@ -60,6 +60,8 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   PieceName name_of(const Piece& piece, std::string_view taker, std::string signature) const;
   bool goes_near(int member, const Piece& piece) const;
   NearName near_name_of(const Piece& piece) const;
+  // What of an error of the leader is told; the group is lost with it if it leads that no more.
+  Status unled(const Status& status);
   // What of an error of a peer is told, and whether the group is lost with it.
   Status seen(int from, const Status& status);
   // After the own part: asks those who are slow to take what is laid out for them whether they

@@ -34,6 +34,12 @@ bool CollectiveGroup::is_on_one_machine() const {
   });
 }
 
+Status of_lost_leader(const CollectiveGroup& group, const Status& answer) {
+  if (answer.message().starts_with("group ")) return Status(Code::aborted, answer.message());
+  return aborted("group ", group.key, " of ", group.members.size(),
+                 " has lost its leader: ", answer.message());
+}
+
 std::vector<GroupBook::Answer> GroupBook::come(const Coming& coming, const std::string& epoch) {
   const GroupMember& member = coming.member;
   const auto refuse = [&](const Status& why) { return std::vector<Answer>{{coming.ticket, why}}; };

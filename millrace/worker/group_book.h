@@ -39,6 +39,8 @@ struct CollectiveGroup {
   // Whether all members are on one machine, which all of them see alike.
   bool is_on_one_machine() const;
 };
+// The error of members whose leader answered so, or not at all: ABORTED.
+Status of_lost_leader(const CollectiveGroup& group, const Status& answer);
 
 class GroupBook {
  public:

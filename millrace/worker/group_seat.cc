@@ -237,8 +237,9 @@ void GroupSeat::leave(const CollectiveRun& run, int64_t round, const Status& how
 std::optional<Result<Delivery>> GroupSeat::answer_to(const PieceName& name,
                                                      std::shared_ptr<CollectiveRun>* taken_from) {
   if (!closed_.ok()) return closed_;
+  // Nobody else may tell the asker that the group is of no use any more: its leader may have ended.
   for (const auto& [epoch, why] : lost_)
-    if (epoch == name.epoch) return why;
+    if (epoch == name.epoch) return Status(Code::out_of_range, why.message());
   if (group_ == nullptr || group_->epoch != name.epoch) return std::nullopt;
   const auto round = open_.find(name.round);
   if (round != open_.end()) {

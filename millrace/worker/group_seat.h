@@ -110,8 +110,8 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   void leave(const CollectiveRun& run, int64_t round, const Status& how);
 
   // For a peer. Errors: ABORTED, or the other member's error, if the piece will never come;
-  // OUT_OF_RANGE if this member is in a later round; INVALID_ARGUMENT if the two do not do the same
-  // in the instance.
+  // OUT_OF_RANGE if this member is in a later round, or has given the group up; INVALID_ARGUMENT if
+  // the two do not do the same in the instance.
   void take(const PieceName& name, Cancellation* cancellation, Done<Delivery> done);
 
  private:

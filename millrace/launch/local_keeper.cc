@@ -30,6 +30,14 @@ void send_failure(int pipe, KeeperReport::Stage stage, int fault) {
   send_report(pipe, {KeeperReport::Kind::not_started, stage, fault, 0, 0});
 }
 
+bool enter_group(const char* file) {
+  if (file[0] == '\0') return true;
+  const int group = open(file, O_WRONLY | O_CLOEXEC);
+  const bool is_in = group >= 0 && write(group, "0", 1) == 1;
+  close(group);
+  return is_in;
+}
+
 [[noreturn]] void become_task(const KeeperDuty& duty, pid_t keeper) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -42,6 +50,10 @@ void send_failure(int pipe, KeeperReport::Stage stage, int fault) {
   dup2(duty.err, STDERR_FILENO);
   if (listen >= 0) dup2(listen, kListenDescriptor);
   dup2(records, kReportDescriptor);
+  if (!enter_group(duty.group)) {
+    send_failure(reports, KeeperReport::Stage::group, errno);
+    _exit(127);
+  }
   if (duty.directory[0] != '\0' && chdir(duty.directory) != 0) {
     send_failure(reports, KeeperReport::Stage::directory, errno);
     _exit(127);

@@ -30,7 +30,7 @@ struct KeeperReport {
     not_started,  // `value`: errno of `stage`
     ended,        // `value`: wait status
   };
-  enum class Stage : int32_t { fork, directory, program };
+  enum class Stage : int32_t { fork, group, directory, program };
   Kind kind;
   Stage stage;
   int32_t value;
@@ -45,11 +45,12 @@ struct KeeperDuty {
   int reports;
   int out;
   int err;
-  int records;            // where the task tells about itself
-  int input;              // -1: the task reads nothing
-  int listen;             // -1: the task gets no socket
-  int left_alone;         // milliseconds: how long processes beside the task's own are, once that
-                          // has ended or is killed
+  int records;        // where the task tells about itself
+  int input;          // -1: the task reads nothing
+  int listen;         // -1: the task gets no socket
+  int left_alone;     // milliseconds: how long processes beside the task's own are, once that
+                      // has ended or is killed
+  const char* group;  // the file that puts a process into a group (memory_groups.h); empty: none
   const char* directory;  // empty: stay
   char* const* argv;
   char* const* environment;

@@ -70,6 +70,8 @@ std::string start_error(const KeeperReport& report, const std::string& program,
   switch (report.stage) {
     case KeeperReport::Stage::fork:
       return str_cat("no more processes: ", strerror(report.value));
+    case KeeperReport::Stage::group:
+      return str_cat("its memory can't be limited: ", strerror(report.value));
     case KeeperReport::Stage::directory:
       return str_cat("can't enter directory '", directory, "': ", strerror(report.value));
     case KeeperReport::Stage::program:
@@ -111,6 +113,7 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, std::optional<HeldP
       .input = input.read.number(),
       .listen = port && options.ports == PortHandling::inherited ? port->descriptor() : -1,
       .left_alone = static_cast<int>(options.left_alone.count()),
+      .group = options.group.c_str(),
       .directory = options.directory.c_str(),
       .argv = argv.data(),
       .environment = environment.data(),

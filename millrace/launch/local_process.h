@@ -33,6 +33,7 @@ class TaskProcess {
  public:
   struct Options {
     std::string directory = {};  // empty: the launcher's
+    std::string group = {};      // empty: the launcher's; of MemoryGroups::make()
     PortHandling ports = PortHandling::inherited;
     rlimit files = {};  // RLIMIT_NOFILE of the task
     // Of what it leaves behind, before that is killed: it cleans up.

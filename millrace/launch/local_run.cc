@@ -24,7 +24,7 @@
 #include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/local_gathering.h"
 #include "millrace/launch/local_journal.h"
-#include "millrace/launch/local_oom.h"
+#include "millrace/launch/local_memory.h"
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_scaling.h"
 #include "millrace/launch/local_signals.h"
@@ -147,7 +147,9 @@ class LocalRun {
                   .colours = wants_colours(),
                   .lines = options.folder.empty() ? Lines::shown : Lines::hidden}),
         random_(began_.seed),
-        supervision_(supervision_of(job, began_, random_)) {
+        supervision_(supervision_of(job, began_, random_)),
+        memory_(job, plan_,
+                options.reach ? TaskMemory::Where::elsewhere : TaskMemory::Where::here) {
     tasks_.reserve(plan_.tasks.size());
     for (size_t role : roles_of_tasks(job)) {
       const size_t i = tasks_.size();
@@ -173,6 +175,8 @@ class LocalRun {
         task.environment.emplace_back(kRosterVariable, roster_in(options.folder));
     }
     MR_TRY(open_logs(log_directory_of(options)));
+    if (!memory_.why_not().empty())
+      console_.note(str_cat("no task's memory is limited on this machine: ", memory_.why_not()));
     // With this it has begun.
     return journal_ ? journal_->flush() : Status();
   }
@@ -255,7 +259,9 @@ class LocalRun {
   Status begin_process(size_t index, Gathering::ForNow for_now) {
     if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1, for_now);
     stay_on_machine(index);
+    MR_ASSIGN(std::string group, memory_.group_of(index));
     return tasks_[index].start({.directory = job_.directory,
+                                .group = std::move(group),
                                 .ports = job_.ports,
                                 .files = files_,
                                 .left_alone = reach_ ? reach_->cleans_up_within : milliseconds(0)});
@@ -427,10 +433,10 @@ class LocalRun {
         continue;
       }
       if (held_.contains(i)) {
-        lose_place(i, facts_of(*end, tasks_[i]));
+        lose_place(i, facts_of(*end, i));
         continue;
       }
-      ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
+      ended.ends.push_back({i, facts_of(*end, i), memory_of(*end)});
       if (ended.ends.back().facts.by_hand) await_signal();
     }
     if (!ended.ends.empty()) tell(ended);
@@ -444,13 +450,9 @@ class LocalRun {
     heed_signals();
   }
 
-  ExitFacts facts_of(const ProcessEnd& end, const TaskAttempts& task) {
-    ExitFacts facts = task.facts_of(end);
-    const bool was_killed = facts.signal == SIGKILL || facts.code == 128 + SIGKILL;
-    if (was_killed && count_out_of_memory_kills() > known_memory_kills_) {
-      ++known_memory_kills_;
-      facts.out_of_memory_kill = true;
-    }
+  ExitFacts facts_of(const ProcessEnd& end, size_t index) {
+    ExitFacts facts = tasks_[index].facts_of(end);
+    memory_.explain(index, facts);
     return facts;
   }
 
@@ -620,7 +622,7 @@ class LocalRun {
   Clock::Time next_progress_ = start_ + progress_interval();
   rlimit files_ = {};      // what the tasks start with
   std::set<size_t> lost_;  // whose keepers were killed: they may have left processes
-  int64_t known_memory_kills_ = count_out_of_memory_kills();
+  TaskMemory memory_;
   bool interrupted_ = false;
 };
 

@@ -7,9 +7,9 @@
 
 #include "millrace/bin/job_flags.h"
 #include "millrace/bin/job_texts.h"
+#include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/launch/job_file.h"
-#include "millrace/launch/local_run.h"
 #include "millrace/launch/slurm/batch.h"
 #include "millrace/launch/yarn/application.h"
 
@@ -48,7 +48,7 @@ struct Place {
   Result<std::string> (*describe)(const JobSpec& job);
 };
 constexpr Place kPlaces[] = {
-    {"local", describe_local_run},
+    {"local", describe_here},
     {"k8s", kubernetes_text},
     {"slurm", slurm_batch_script},
     {"yarn", describe_yarn_application},

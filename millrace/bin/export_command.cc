@@ -53,13 +53,23 @@ constexpr Format kFormats[] = {
     {"kubernetes", [](const JobSpec& job) { return text_alone(kubernetes_text(job)); }},
 };
 
+// What the launcher of a job does has no word in files for others, but where that runs there.
+Result<ExportedJob> with_note_of_files(Result<ExportedJob> exported, const JobSpec& job,
+                                       std::string_view format) {
+  if (exported.ok() && has_task_folders(job) && format != "sbatch")
+    exported->notes.push_back(
+        "files, outputs: nobody ships them there; put what tasks need into the image, and let them "
+        "write to a volume");
+  return exported;
+}
+
 Result<ExportedJob> exported(const ExportFlags& flags, const std::vector<std::string>& extras,
                              const std::vector<std::string>& command) {
   MR_ASSIGN(JobSpec job, job_of(flags.job, extras, command));
   if (!flags.name.empty()) job.name = flags.name;
   if (!flags.image.empty()) job.image = flags.image;
   for (const Format& format : kFormats)
-    if (format.name == flags.format) return format.write(job);
+    if (format.name == flags.format) return with_note_of_files(format.write(job), job, format.name);
   std::string names;
   for (const Format& format : kFormats) str_append(&names, names.empty() ? "" : ", ", format.name);
   return invalid("--to ", flags.format.substr(0, 80), ": there are ", names);

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,7 @@
 #include "millrace/launch/placeholders.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/scaling.h"
+#include "millrace/launch/shipping/baggage.h"
 
 namespace millrace {
 namespace {
@@ -64,6 +66,7 @@ struct JoinFlags {
   bool always = false;
   std::vector<std::string> may_lose;
   bool has_leash = false;
+  std::string files;
   std::string job;
   int index = 0;
 };
@@ -81,12 +84,26 @@ Result<TfConfig> config_of(const JoinFlags& flags) {
   return config;
 }
 
-Result<JoinedTask> joined(const JoinFlags& flags) {
-  const char* given = std::getenv(kTokenVariable);
-  std::string token = given == nullptr ? "" : given;
-  if (flags.has_leash) {
-    MR_ASSIGN(token, first_line_of_input());
-  }
+Result<std::string> token_of(const JoinFlags& flags) {
+  if (flags.has_leash) return first_line_of_input();
+  return variable(kTokenVariable);
+}
+
+// What travels with the job, if anything does: before the task says that it is there.
+Result<std::optional<Baggage>> fetched(const JoinFlags& flags, const std::string& token) {
+  if (flags.files.empty()) return std::optional<Baggage>();
+  MR_ASSIGN(const auto patience, parse_duration(flags.timeout).with("--timeout"));
+  MR_ASSIGN(Baggage baggage, Baggage::fetch({.files = flags.files,
+                                             .token = token,
+                                             .task = {flags.job, 0, flags.index},
+                                             .scratch = scratch_base(),
+                                             .leash = STDIN_FILENO,
+                                             .to_connect = patience},
+                                            Clock::real()));
+  return std::optional<Baggage>(std::move(baggage));
+}
+
+Result<JoinedTask> joined(const JoinFlags& flags, std::string token) {
   JoinRequest request{
       .supervisor = flags.supervisor,
       .token = std::move(token),
@@ -109,17 +126,25 @@ Status hand_over(int descriptor, const char* variable) {
   return {};
 }
 
-// The cluster, with everything set up in this process for the program that it becomes.
-Result<TfConfig> prepared(const JoinFlags& flags) {
+// The cluster, with everything set up in this process for the program that it becomes; and what
+// travels with the job.
+Result<TfConfig> prepared(const JoinFlags& flags, std::optional<Baggage>& baggage) {
   if (flags.cluster_file.empty() == flags.supervisor.empty())
     return invalid("say either --cluster FILE or --at HOST:PORT");
   if (!flags.cluster_file.empty()) return config_of(flags);
-  MR_ASSIGN(const JoinedTask task, joined(flags));
+  MR_ASSIGN(std::string token, token_of(flags));
+  MR_ASSIGN(auto had, fetched(flags, token));
+  if (had) baggage.emplace(*std::move(had));
+  MR_ASSIGN(const JoinedTask task, joined(flags, std::move(token)));
   for (const auto& [name, value] : task.all.environment) setenv(name.c_str(), value.c_str(), 1);
   MR_TRY(hand_over(task.port.descriptor(), kListenDescriptorVariable));
   MR_TRY(hand_over(task.connection.number(), kReportDescriptorVariable));
   setenv(kListenAddressVariable, task.address.c_str(), 1);
   unsetenv(kTokenVariable);
+  if (baggage) {
+    setenv("PATH", str_cat(baggage->search(), ":", variable("PATH")).c_str(), 1);
+    setenv("PWD", baggage->folder().c_str(), 1);
+  }
   TfConfig config;
   config.cluster = task.all.cluster;
   config.task_type = flags.job;
@@ -175,10 +200,16 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
 }
 
 // Where no signal comes along, and the end of the input is the word to end.
-int stay_on_leash(const JoinFlags& flags, const std::vector<std::string>& command) {
+int stay_on_leash(const JoinFlags& flags, const std::optional<Baggage>& baggage,
+                  const std::vector<std::string>& command) {
   const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
   if (!grace.ok()) return complain("join", grace.status().with("--grace"));
-  return run_on_leash(command, *grace, Clock::real());
+  const int code = run_on_leash(command, baggage ? baggage->folder() : "", *grace, Clock::real());
+  const Status brought = baggage ? baggage->bring_back() : Status();
+  if (brought.ok()) return code;
+  // A task has not succeeded when what it made is lost.
+  const int fault = complain("join", brought);
+  return code == kDone ? fault : code;
 }
 
 int join(const JoinFlags& flags, const std::vector<std::string>& command) {
@@ -192,7 +223,10 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
     return complain("join", invalid("--roster, --restarts and --may-lose go with --until"));
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
-  const Result<TfConfig> config = prepared(flags);
+  if (!flags.files.empty() && !flags.has_leash)
+    return complain("join", invalid("--files: it goes with --leash"));
+  std::optional<Baggage> baggage;
+  const Result<TfConfig> config = prepared(flags, baggage);
   if (config.status().code() == Code::cancelled) return kEndedByTerm;
   if (config.status().code() == Code::aborted) return kDone;
   if (!config.ok()) return complain("join", config.status());
@@ -202,7 +236,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   setenv("PYTHONUNBUFFERED", "1", 0);
   std::vector<std::string> words =
       with_placeholders(command, config->cluster, {flags.job, 0, flags.index});
-  if (flags.has_leash) return stay_on_leash(flags, words);
+  if (flags.has_leash) return stay_on_leash(flags, baggage, words);
   return flags.until.empty() ? become_command(words) : stay(flags, *config, std::move(words));
 }
 
@@ -265,6 +299,11 @@ void add_join(CLI::App& app, Invocation& invocation) {
       "--leash", flags->has_leash,
       "With --at: read the token from standard input, stay with COMMAND, and end it when "
       "that input ends; as --on ssh has it done");
+  verb->add_option(kFilesFlag, flags->files,
+                   "With --leash: where what travels with the job is had, and the SHA-256 of its "
+                   "list; COMMAND runs in a folder of its own with that in it, and what the list "
+                   "says is brought back")
+      ->type_name("HOST:PORT/SHA256");
   verb->add_option("--job", flags->job, "Which job of it")->type_name("NAME")->required();
   verb->add_option("--index", flags->index, "Which task of that job")
       ->type_name("N")

@@ -19,6 +19,7 @@
 #include "millrace/launch/kubernetes/kubernetes_place.h"
 #include "millrace/launch/local_company.h"
 #include "millrace/launch/local_detached.h"
+#include "millrace/launch/shipping/scratch.h"
 #include "millrace/launch/slurm/slurm_place.h"
 #include "millrace/launch/yarn/yarn_place.h"
 
@@ -82,9 +83,7 @@ std::string yarn_user() {
 
 // What a job takes along to machines that share no folder, from here.
 Result<StagedLaunchesOptions> staged_options(const std::string& directory) {
-  std::error_code fault;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
-  if (fault) return failed_precondition("where this program lies can't be read: ", fault.message());
+  MR_ASSIGN(const std::string program, own_program());
   auto environment = [](const char* name) -> std::optional<std::string> {
     // As YARN, so HDFS knows who asks.
     if (name == std::string_view("HADOOP_USER_NAME")) return yarn_user();
@@ -93,7 +92,7 @@ Result<StagedLaunchesOptions> staged_options(const std::string& directory) {
   };
   return StagedLaunchesOptions{.directory = directory,
                                .search = variable("PATH"),
-                               .program = program.string(),
+                               .program = program,
                                .environment = environment};
 }
 
@@ -115,10 +114,8 @@ MadePlace make_yarn(const PlaceFlags&, Random& random, const Clock& clock) {
 // This very program runs the job.
 MadePlace make_local(const PlaceFlags&, Random&, const Clock& clock) {
   MR_ASSIGN(JobFolders folders, folders_of("local"));
-  std::error_code fault;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
-  if (fault) return failed_precondition("where this program lies can't be read: ", fault.message());
-  const std::vector<std::string> launch = {program.string(), "run", "--folder"};
+  MR_ASSIGN(const std::string program, own_program());
+  const std::vector<std::string> launch = {program, "run", "--folder"};
   return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
       std::move(folders), std::make_unique<DetachedHost>(launch, clock), clock));
 }
@@ -198,6 +195,19 @@ std::string variable(const char* name) {
   return text == nullptr ? "" : text;
 }
 
+std::string scratch_base() {
+  for (const char* name : {kScratchVariable, "TMPDIR"})
+    if (!variable(name).empty()) return variable(name);
+  return "/tmp";
+}
+
+Result<std::string> own_program() {
+  std::error_code fault;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
+  if (fault) return failed_precondition("where this program lies can't be read: ", fault.message());
+  return program.string();
+}
+
 bool is_place(std::string_view name) {
   return std::ranges::find(kJobPlaces, name, &KnownPlace::name) != std::end(kJobPlaces);
 }
@@ -221,6 +231,11 @@ JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random) {
   if (!flags.name.empty()) job.name = flags.name;
   if (!flags.image.empty()) job.image = flags.image;
   if (job.name.empty()) job.name = str_cat("job-", random.next() % 1'000'000);
+  // Where it is submitted, also when it is run once more from elsewhere.
+  std::error_code ignored;
+  if (has_task_folders(job))
+    job.output_dir =
+        std::filesystem::absolute(job.output_dir.empty() ? kOutputs : job.output_dir, ignored);
   return job;
 }
 

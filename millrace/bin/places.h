@@ -49,6 +49,11 @@ inline constexpr const char* kJobsVariable = "MILLRACE_JOBS";
 // Of the environment; empty if it is not set.
 std::string variable(const char* name);
 
+// Where files that travel with jobs are kept for a while on this machine (launch/shipping).
+std::string scratch_base();
+// The path of this very program. Errors: FAILED_PRECONDITION with what the system says.
+Result<std::string> own_program();
+
 bool is_place(std::string_view name);
 // "k8s, slurm, yarn, local": for messages.
 std::string place_names();

@@ -16,11 +16,14 @@
 #include "millrace/base/random.h"
 #include "millrace/bin/job_flags.h"
 #include "millrace/bin/places.h"
+#include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_run.h"
+#include "millrace/launch/shipping/command_by_ssh.h"
+#include "millrace/launch/shipping/scratch.h"
 #include "millrace/launch/slurm/answers.h"
 #include "millrace/launch/slurm/srun.h"
 #include "millrace/launch/ssh.h"
@@ -66,6 +69,7 @@ struct RunFlags {
   std::string log_directory;
   std::string folder;
   std::vector<std::string> hosts;
+  bool ship_millrace = false;
   int first_port = 0;
   bool release_ports = false;
   bool dry_run = false;
@@ -88,16 +92,33 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
+// Where machines have this very `millrace`, if it is to go along.
+Result<std::map<std::string, std::string>> command_folders(const RunFlags& flags) {
+  if (!flags.ship_millrace || flags.dry_run) return std::map<std::string, std::string>();
+  for (const std::string& host : flags.hosts) MR_TRY(check_host(host));
+  MR_ASSIGN(const std::string program, own_program());
+  MR_ASSIGN(const std::string scratch, own_scratch(scratch_base()));
+  return bring_command({.hosts = flags.hosts, .program = program, .scratch = scratch},
+                       Clock::real());
+}
+
 // How the tasks are got at, unless they run on this machine.
 Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job) {
   if (flags.where != "ssh" && !flags.hosts.empty())
     return invalid("--hosts ", flags.hosts[0], ": it goes with --on ssh");
-  if (flags.where == "local") return std::optional<Reach>();
+  if (flags.where != "ssh" && flags.ship_millrace)
+    return invalid("--ship-millrace: it goes with --on ssh");
+  if (flags.where == "local" && !has_task_folders(job)) return std::optional<Reach>();
+  if (flags.where == "local") {
+    MR_ASSIGN(Reach reach, reach_here(job));
+    return std::optional<Reach>(std::move(reach));
+  }
   const std::string known_as = flags.host.empty() ? host_name() : flags.host;
   if (flags.where == "ssh") {
     if (job.ports == PortHandling::released)
       return invalid("--on ssh: tasks elsewhere get their ports bound; leave out --release-ports");
-    MR_ASSIGN(Reach reach, ssh_reach(job, flags.hosts, known_as));
+    MR_ASSIGN(auto folders, command_folders(flags));
+    MR_ASSIGN(Reach reach, ssh_reach(job, flags.hosts, known_as, std::move(folders)));
     return std::optional<Reach>(std::move(reach));
   }
   if (flags.where != "srun")
@@ -124,7 +145,7 @@ void keep_within_allocation(JobSpec& job) {
   // A heterogeneous job has a line for each part; all have one limit.
   const auto left = parse_time_left(answer->out.substr(0, answer->out.find('\n')));
   if (!left) return;
-  const std::chrono::milliseconds most = *left - job.grace - std::chrono::seconds(5);
+  const std::chrono::milliseconds most = *left - time_to_end(job) - std::chrono::seconds(5);
   const std::chrono::milliseconds limit =
       std::max<std::chrono::milliseconds>(most, std::chrono::seconds(1));
   if (!job.time_limit || *job.time_limit > limit) job.time_limit = limit;
@@ -252,15 +273,25 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     Result<std::string> plan =
         *reach ? describe_run_elsewhere(*job, **reach) : describe_local_run(*job);
     if (!plan.ok()) return complain("run", plan.status());
-    std::cout << *plan;
+    const Result<std::string> shipping = describe_shipping(*job);
+    if (!shipping.ok()) return complain("run", shipping.status());
+    std::cout << *shipping << *plan;
     return kDone;
   }
-  if (*reach && !flags.folder.empty()) keep_within_allocation(*job);
+  const std::string token = new_token();
+  std::unique_ptr<FileServer> files;
+  if (*reach) {
+    auto ships = ship_along(*job, token, **reach);
+    if (!ships.ok()) return complain("run", ships.status());
+    files = *std::move(ships);
+  }
+  if (*reach && flags.where == "srun" && !flags.folder.empty()) keep_within_allocation(*job);
   const auto random = make_random();
   Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
                                                 .folder = flags.folder,
                                                 .reach = *reach ? &**reach : nullptr,
-                                                .token = new_token(),
+                                                .token = token,
+                                                .guest = files.get(),
                                                 .clock = Clock::real(),
                                                 .random = *random});
   if (!report.ok()) return complain("run", report.status());
@@ -294,6 +325,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("HOST,...")
       ->delimiter(',')
       ->allow_extra_args(false);
+  verb->add_flag("--ship-millrace", flags->ship_millrace,
+                 "With --on ssh: bring the millrace command along, too, to machines that lack it");
   verb->add_option("--ports", flags->first_port, "First port; the tasks get this and the following")
       ->type_name("PORT")
       ->check(whole_number(1, 65535));

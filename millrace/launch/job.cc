@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+constexpr milliseconds kForOutputs = std::chrono::seconds(30);
 
 bool is_variable_name(std::string_view text) {
   return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
@@ -131,10 +132,25 @@ Status check_standbys(const JobSpec& job) {
   return {};
 }
 
+// Below the task's folder, whatever it says.
+Status check_outputs(const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    const std::string around = "/" + pattern + "/";
+    if (pattern.empty() || around.find("/../") != std::string::npos ||
+        around.find("//") != std::string::npos || around.find('\n') != std::string::npos)
+      return invalid("outputs: '", pattern,
+                     "' is no path below a task's folder; write for example model/*");
+  }
+  return {};
+}
+
 Status check_staging(const JobSpec& job) {
-  if (!job.files.empty() && job.staging.empty())
-    return invalid("files: nothing says what they go through; say for example  staging: ",
-                   kExampleStaging);
+  MR_TRY(check_outputs(job.outputs));
+  for (const RoleSpec& role : job.roles) MR_TRY(check_outputs(role.outputs));
+  if (!job.state.empty() && job.state[0] != '/' && has_task_folders(job))
+    return invalid("state: '", job.state,
+                   "' would go with the folder of a task, which has files or outputs; write a "
+                   "path that begins with /");
   for (const std::string& file : job.files)
     if (file.empty() || file.ends_with('/'))
       return invalid("files: '", file, "' is no file; a folder goes along as an archive");
@@ -187,6 +203,21 @@ int most_of(const RoleSpec& role) { return role.most.value_or(role.count); }
 JobSpec of_fixed_size(JobSpec job) {
   for (RoleSpec& role : job.roles) role.least = role.most = std::nullopt;
   return job;
+}
+
+bool has_task_folders(const JobSpec& job) {
+  return !job.files.empty() || !job.outputs.empty() ||
+         std::ranges::any_of(job.roles, [](const RoleSpec& role) { return !role.outputs.empty(); });
+}
+
+const std::vector<std::string>& outputs_of(const JobSpec& job, const RoleSpec& role) {
+  return role.outputs.empty() ? job.outputs : role.outputs;
+}
+
+milliseconds time_to_end(const JobSpec& job) {
+  const bool comes_back = std::ranges::any_of(
+      job.roles, [&](const RoleSpec& role) { return !outputs_of(job, role).empty(); });
+  return comes_back ? job.grace + kForOutputs : job.grace;
 }
 
 const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role) {

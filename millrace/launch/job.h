@@ -46,6 +46,7 @@ struct RoleSpec {
   Resources resources = {};
   std::map<std::string, std::string> nodes = {};  // labels that the machine must have
   std::string image = {};                         // empty: the job's
+  std::vector<std::string> outputs = {};          // empty: the job's
   RestartPolicy restart = {};
   MayLose may_lose = {};
   // The role for whose tasks of the same index these stand by; empty: for none.
@@ -89,15 +90,21 @@ struct JobSpec {
   std::string image = {};                           // of the container
   std::string queue = {};                           // Kubernetes: Kueue's; Slurm: the partition
   std::map<std::string, std::string> volumes = {};  // where -> which: "/data" -> a claim, a path
-  // Where machines share no folder: what goes along to every task, and through which folder of
-  // HDFS. Empty: every machine sees the same files.
+  // Where machines share no folder: what goes along to every task, which then works in a folder of
+  // its own (launch/shipping), and what comes back from that. Empty: every machine sees the same
+  // files.
   std::vector<std::string> files = {};
+  std::vector<std::string> outputs =
+      {};                       // patterns of paths: "model/*"; of roles without their own
+  std::string output_dir = {};  // where they are collected; empty: kOutputs
+  // On YARN: the folder of HDFS that the files go through.
   std::string staging = {};
   // How long a job that has ended is kept for people to look at.
   std::chrono::milliseconds keep = std::chrono::hours(24);
 };
 
 inline constexpr int kMostTasks = 4096;
+inline constexpr const char* kOutputs = "outputs";
 
 // INVALID_ARGUMENT that says which part can't be and what is allowed. A job that passes can be
 // planned. Programs and directories are not looked for.
@@ -109,6 +116,13 @@ int least_of(const RoleSpec& role);
 int most_of(const RoleSpec& role);
 // The job with `count` tasks of each role from end to end: for whoever can't scale it.
 JobSpec of_fixed_size(JobSpec job);
+
+// True if each task works in a folder of its own, with the job's files.
+bool has_task_folders(const JobSpec& job);
+// What comes back from the tasks of a role: its own patterns, or the job's.
+const std::vector<std::string>& outputs_of(const JobSpec& job, const RoleSpec& role);
+// From the word to end to the end by force: the grace, and what bringing outputs back may take.
+std::chrono::milliseconds time_to_end(const JobSpec& job);
 
 // The command of a role: its own, or the job's.
 const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role);

@@ -183,6 +183,8 @@ constexpr Key<RoleSpec> kRoleKeys[] = {
      [](const YamlValue& value, RoleSpec& role) { return put_labels(value, role.nodes); }},
     {"image", kText, "the job's", "The container's image.",
      [](const YamlValue& value, RoleSpec& role) { return put(value.text(), role.image); }},
+    {"outputs", kWords, "the job's", "What is brought back of the role's tasks.",
+     [](const YamlValue& value, RoleSpec& role) { return put(value.words(), role.outputs); }},
     {"restart", kRestart, "never", "Whether a task that ended is started again, and how often.",
      read_restart},
     {"may_lose", kMayLose, "0", "How many tasks may fail for good, and the job goes on.",
@@ -280,8 +282,14 @@ constexpr Key<JobSpec> kJobKeys[] = {
     {"volumes", kTexts, "", "Storage that every task sees: where it appears, and which it is.",
      [](const YamlValue& value, JobSpec& job) { return put_labels(value, job.volumes); }},
     {"files", kWords, "none",
-     "With `staging`: what goes along to every task, whose folder it is in; archives are unpacked.",
+     "What goes along to every task, and lies in a folder of its own; archives are unpacked.",
      [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.files); }},
+    {"outputs", kWords, "none",
+     "What is brought back of a task when it has ended: paths in its folder, like model/*.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.outputs); }},
+    {"output_dir", kText, kOutputs,
+     "Where that is collected, in a folder for each task, like worker_1.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.output_dir); }},
     {"staging", kText, "machines share folders",
      "YARN, where machines share no folder: the folder of HDFS that the job goes through.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.staging); }},
@@ -358,6 +366,7 @@ Json role_json(const RoleSpec& role) {
   if (role.resources.gpus > 0) json["gpus"] = role.resources.gpus;
   if (!role.nodes.empty()) json["nodes"] = role.nodes;
   if (!role.image.empty()) json["image"] = role.image;
+  if (!role.outputs.empty()) json["outputs"] = role.outputs;
   if (role.restart != RestartPolicy()) json["restart"] = restart_json(role.restart);
   if (role.may_lose != MayLose()) json["may_lose"] = to_text(role.may_lose);
   if (!role.stands_by_for.empty()) json["stands_by_for"] = role.stands_by_for;
@@ -414,6 +423,8 @@ std::string to_job_file(const JobSpec& job) {
   put_text("queue", job.queue);
   if (!job.volumes.empty()) json["volumes"] = job.volumes;
   if (!job.files.empty()) json["files"] = job.files;
+  if (!job.outputs.empty()) json["outputs"] = job.outputs;
+  put_text("output_dir", job.output_dir);
   put_text("staging", job.staging);
   if (job.first_port) json["first_port"] = *job.first_port;
   json["grace"] = duration_text_of(job.grace);

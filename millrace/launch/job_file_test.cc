@@ -282,7 +282,36 @@ TEST_CASE("a file that is none, or would be too much, is refused") {
         "job.yaml: a value that is a part of itself (&, *)");
 }
 
-TEST_CASE("what goes along needs a folder of HDFS to go through") {
+TEST_CASE("what comes back lies below a task's folder, and a role may say its own") {
+  const JobSpec job = parse_job_file(
+                          "command: c\nroles: {map: {outputs: part-*}, reduce: 1}\n"
+                          "outputs: [model/*, log.txt]\noutput_dir: /data/out\ngrace: 2s\n",
+                          "job.yaml")
+                          .value();
+  CHECK(outputs_of(job, job.roles[0]) == std::vector<std::string>{"part-*"});
+  CHECK(outputs_of(job, job.roles[1]) == std::vector<std::string>{"model/*", "log.txt"});
+  CHECK(job.output_dir == "/data/out");
+  CHECK(has_task_folders(job));
+  CHECK(time_to_end(job) > job.grace);
+  const JobSpec again = parse_job_file(to_job_file(job), "again").value();
+  CHECK(again.outputs == job.outputs);
+  CHECK(again.output_dir == job.output_dir);
+  CHECK(again.roles == job.roles);
+  for (const char* pattern : {"../a", "a/../../b", "/etc/passwd", "a//b", "a/.."})
+    CHECK(parse_job_file(str_cat("command: c\nroles: {map: 1}\noutputs: [", pattern, "]\n"), "j")
+              .status()
+              .message()
+              .find("is no path below a task's folder") != std::string::npos);
+}
+
+TEST_CASE("state that would go with a task's folder is refused") {
+  CHECK(parse_job_file("command: c\nroles: {map: 1}\nfiles: a\nstate: kept\n", "job.yaml")
+            .status()
+            .message()
+            .find("state: 'kept' would go with the folder of a task") != std::string::npos);
+}
+
+TEST_CASE("what goes along on YARN goes through a folder of HDFS") {
   const std::string_view file =
       "command: count\nroles: {map: 1}\nfiles: [count, lib/env.tar.gz]\n"
       "staging: hdfs://nn:8020/user/me\n";
@@ -297,9 +326,6 @@ TEST_CASE("what goes along needs a folder of HDFS to go through") {
                            .status()
                            .message());
   };
-  CHECK(refused("files: a\n")
-            .find("files: nothing says what they go through; say for example  "
-                  "staging: hdfs://namenode:8020/user/me") != std::string::npos);
   CHECK(refused("files: a/\nstaging: hdfs://nn/me\n").find("files: 'a/' is no file") !=
         std::string::npos);
   for (const char* staging : {"/user/me", "s3://bucket/a", "hdfs:///user/me", "hdfs://nn"})

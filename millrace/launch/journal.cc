@@ -251,7 +251,8 @@ Supervision supervision_of(const JobSpec& job, const JournalStart& start, Random
   for (const RoleSpec& role : job.roles)
     rules.push_back({.restart = role.restart, .may_lose = role.may_lose.of(role.count)});
   return {supervised_tasks(job), std::move(rules),
-          SupervisionLimits{.grace = job.grace, .time_limit = start.time_limit}, start.at, random};
+          SupervisionLimits{.grace = time_to_end(job), .time_limit = start.time_limit}, start.at,
+          random};
 }
 
 }  // namespace millrace

@@ -230,7 +230,7 @@ JobSight sight_without_journal(const JobSpec& job, const KeptSight& seen) {
 JobSight sight_of(const JobSpec& job, const KeptSight& seen) {
   JobSight sight = seen.journal.start ? Replay(job, seen).see() : sight_without_journal(job, seen);
   sight.name = job.name;
-  sight.grace = job.grace;
+  sight.grace = time_to_end(job);
   sight.age = milliseconds(std::max<int64_t>(0, (seen.now_micros - seen.submitted_micros) / 1000));
   return sight;
 }

@@ -92,7 +92,7 @@ Result<std::vector<LauncherSight>> DetachedHost::see(const std::vector<KeptJob>&
 Status DetachedHost::end(const KeptJob& job) {
   const std::string path = journal_in(job.folder);
   const Clock::Time start = clock_.now();
-  const Clock::Time again = start + job.job.grace + seconds(1);
+  const Clock::Time again = start + time_to_end(job.job) + seconds(1);
   const Clock::Time at_last = again + kPatience;
   int sent = 0;
   for (;; rest()) {

@@ -1,6 +1,5 @@
 #include "millrace/launch/local_join.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,12 +9,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <utility>
 #include <variant>
 
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/task_record.h"
+#include "millrace/launch/local_connect.h"
 #include "millrace/launch/poll_time.h"
 
 namespace millrace {
@@ -23,63 +22,7 @@ namespace {
 
 constexpr size_t kLongestAnswer = 16 << 20;
 constexpr Clock::Duration kMostOfLastLife = std::chrono::seconds(5);
-constexpr int kBetweenBinds = 100;   // milliseconds
-constexpr int kLongestPause = 2000;  // milliseconds, between two tries to connect
-
-using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-// 0, or the error that `socket`, which does not block, failed of.
-int connect_until(const Descriptor& socket, const addrinfo& address, Clock::Time deadline,
-                  const Clock& clock) {
-  if (connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  pollfd event{socket.number(), POLLOUT, 0};
-  while (poll(&event, 1, poll_milliseconds(deadline, clock.now())) <= 0)
-    if (clock.now() >= deadline) return ETIMEDOUT;
-  int fault = 0;
-  socklen_t size = sizeof fault;
-  if (getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &fault, &size) != 0) return errno;
-  return fault;
-}
-
-// Whoever gets the connection may wait on it.
-Status make_blocking(const Descriptor& socket) {
-  const int flags = fcntl(socket.number(), F_GETFL);
-  if (flags >= 0 && fcntl(socket.number(), F_SETFL, flags & ~O_NONBLOCK) == 0) return {};
-  return unavailable("the connection to the job's supervisor: ", strerror(errno));
-}
-
-// Open, or what the last try failed of.
-Result<Descriptor> connect_once(const HostPort& supervisor, Clock::Time deadline,
-                                const Clock& clock) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int fault =
-      getaddrinfo(supervisor.host.c_str(), std::to_string(supervisor.port).c_str(), &hints, &found);
-  if (fault != 0) return unavailable(supervisor.to_string(), ": ", gai_strerror(fault));
-  const AddressList list(found, &freeaddrinfo);
-  int last = ECONNREFUSED;
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    Descriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    last = socket.is_open() ? connect_until(socket, *address, deadline, clock) : errno;
-    if (last != 0) continue;
-    MR_TRY(make_blocking(socket));
-    return socket;
-  }
-  return unavailable(supervisor.to_string(), ": ", strerror(last));
-}
-
-Result<Descriptor> connect_to(const HostPort& supervisor, Clock::Time deadline,
-                              const Clock& clock) {
-  for (int pause = 100;; pause = std::min(2 * pause, kLongestPause)) {
-    Result<Descriptor> socket = connect_once(supervisor, deadline, clock);
-    if (socket.ok()) return socket;
-    const int left = poll_milliseconds(deadline, clock.now());
-    if (left == 0) return socket.status().with("the job's supervisor can't be reached");
-    poll(nullptr, 0, std::min(left, pause));
-  }
-}
+constexpr int kBetweenBinds = 100;  // milliseconds
 
 // By what the others find this task, and where it listens for them.
 struct OwnHost {
@@ -154,7 +97,7 @@ class Answers {
     if (poll(events.data(), events.size(), poll_milliseconds(deadline_, clock_.now())) == 0 &&
         clock_.now() >= deadline_)
       return error(Code::deadline_exceeded, "not all tasks of the job have come in time");
-    if (events[1].revents != 0) MR_TRY(read_leash());
+    if (events[1].revents != 0) MR_TRY(heed_leash(leash_));
     if (events[0].revents == 0) return {};
     std::array<char, 65536> bytes;
     const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), 0);
@@ -163,13 +106,6 @@ class Answers {
     unread_.append(bytes.data(), static_cast<size_t>(size));
     if (unread_.size() > kLongestAnswer) return unavailable("the job's supervisor talks nonsense");
     return {};
-  }
-
-  Status read_leash() const {
-    char byte = 0;
-    const ssize_t size = ::read(leash_, &byte, 1);
-    if (size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN))) return {};
-    return error(Code::cancelled, "it is told to end before it has begun");
   }
 
   const Descriptor& socket_;
@@ -229,7 +165,8 @@ Result<HeldPort> port_again(const TaskName& task, const OwnHost& host, const std
 Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
   const Clock::Time deadline = clock.now() + request.patience;
   MR_ASSIGN(const HostPort supervisor, HostPort::parse(request.supervisor));
-  MR_ASSIGN(Descriptor socket, connect_to(supervisor, deadline, clock));
+  MR_ASSIGN(Descriptor socket, connect_to(supervisor, deadline, request.leash, clock)
+                                   .with("the job's supervisor can't be reached"));
   const OwnHost host =
       request.host.empty() ? own_host(socket, supervisor) : OwnHost{request.host, request.host};
   MR_ASSIGN(HeldPort port, HeldPort::bind(host.listen, 0));

@@ -24,12 +24,18 @@ using std::chrono::milliseconds;
 constexpr size_t kLongestFirstLine = 4096;
 constexpr milliseconds kBetweenLeashKills{100};
 constexpr int kOfSignal = 128;
+constexpr int kNotRun = 126;
 // Of what the program left behind, after SIGKILL.
 constexpr int kMostSweeps = 100;
 constexpr int kSweepEvery = 20;  // milliseconds
 
-[[noreturn]] void become_leashed(const std::vector<std::string>& command) {
+[[noreturn]] void become_leashed(const std::vector<std::string>& command,
+                                 const std::string& directory, pid_t parent) {
   setpgid(0, 0);
+  // Nobody else would end it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kOfSignal + SIGKILL);
+  if (!directory.empty() && chdir(directory.c_str()) != 0) _exit(kNotRun);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -112,12 +118,13 @@ Result<std::string> first_line_of_input() {
   }
 }
 
-int run_on_leash(const std::vector<std::string>& command, Clock::Duration grace,
-                 const Clock& clock) {
+int run_on_leash(const std::vector<std::string>& command, const std::string& directory,
+                 Clock::Duration grace, const Clock& clock) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   SignalWatch signals{SIGCHLD};
+  const pid_t self = getpid();
   const pid_t program = fork();
-  if (program == 0) become_leashed(command);
+  if (program == 0) become_leashed(command, directory, self);
   if (program < 0) return kOfSignal + SIGKILL;
   setpgid(program, program);  // as it does itself: whoever is first
   return Leash(program, grace, clock, signals).run();

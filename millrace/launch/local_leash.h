@@ -15,10 +15,11 @@ namespace millrace {
 // or is too long.
 Result<std::string> first_line_of_input();
 
-// Runs the command until it ends: SIGTERM to its process group when the input ends, SIGKILL to all
-// that is left of it after the grace. When it has ended, nothing that it started is left. The exit
-// code: the program's; 128 and its number for a signal; 126 or 127 if it can't be run.
-int run_on_leash(const std::vector<std::string>& command, Clock::Duration grace,
-                 const Clock& clock);
+// Runs the command, in the directory if there is one, until it ends: SIGTERM to its process group
+// when the input ends, SIGKILL to all that is left of it after the grace. When it has ended,
+// nothing that it started is left. The exit code: the program's; 128 and its number for a signal;
+// 126 or 127 if it can't be run.
+int run_on_leash(const std::vector<std::string>& command, const std::string& directory,
+                 Clock::Duration grace, const Clock& clock);
 
 }  // namespace millrace

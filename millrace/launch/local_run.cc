@@ -137,6 +137,7 @@ class LocalRun {
            std::vector<HeldPort> ports, std::optional<LocalGathering> gathering)
       : job_(job),
         reach_(options.reach),
+        guest_(options.guest),
         plan_(std::move(plan)),
         clock_(options.clock),
         gathering_(std::move(gathering)),
@@ -354,6 +355,7 @@ class LocalRun {
   void turn(std::optional<Clock::Time> wake_at) {
     wait(std::min(wake_at.value_or(next_progress_), next_progress_));
     read_gathering();
+    serve_guest();
     read_outputs();
     read_ends();
     tell_of_missing();
@@ -373,6 +375,7 @@ class LocalRun {
   void wait(Clock::Time until) {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
     if (gathering_) gathering_->add_descriptors(events_);
+    if (guest_ != nullptr) guest_->add_descriptors(events_);
     if (scaling_) scaling_->add_descriptors(events_);
     // Of what other machines write to files there is no word.
     if (scaling_ && gathering_) until = std::min(until, clock_.now() + kLookForWishes);
@@ -393,6 +396,11 @@ class LocalRun {
       if (const auto* it = std::get_if<Gathering::Came>(&action)) came(*it);
       if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
     }
+  }
+
+  void serve_guest() {
+    if (guest_ == nullptr) return;
+    for (const std::string& text : guest_->turn(clock_.now())) console_.note(text);
   }
 
   void came(const Gathering::Came& task) {
@@ -599,6 +607,7 @@ class LocalRun {
 
   const JobSpec& job_;
   const Reach* const reach_;  // null: the tasks run here
+  PollGuest* const guest_;    // null: nobody
   LaunchPlan plan_;
   const Clock& clock_;
   std::optional<LocalGathering> gathering_;

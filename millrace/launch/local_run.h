@@ -16,6 +16,7 @@
 #include "millrace/base/result.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/job_report.h"
+#include "millrace/launch/poll_guest.h"
 #include "millrace/launch/reach.h"
 
 namespace millrace {
@@ -31,6 +32,8 @@ struct LocalRunOptions {
   // processes of this machine are then those that reach out.
   const Reach* reach = nullptr;
   std::string token = {};
+  // Served in the same loop, as long as the run goes on. Null: nobody.
+  PollGuest* guest = nullptr;
   // By which the job's limits and graces are kept; poll() waits by the machine's.
   const Clock& clock;
   Random& random;  // for the pauses before restarts, each run's its own

@@ -6,6 +6,29 @@
 
 namespace millrace {
 
+namespace {
+
+// Of what removes a task's folder, when all else was killed.
+constexpr std::chrono::seconds kForFolder{5};
+
+}  // namespace
+
+Reach own_reach(const JobSpec& job, const std::string& program) {
+  return {.name = "local",
+          .listen_host = job.host,
+          .known_as = job.host,
+          .command_at =
+              [program](const RoleSpec&, size_t, const std::vector<std::string>& command) {
+                std::vector<std::string> words = command;
+                words[0] = program;
+                return words;
+              },
+          .comes_back = true,
+          .holds_places = true,
+          .has_leash = true,
+          .cleans_up_within = kForFolder};
+}
+
 LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::string& supervisor,
                           const std::string& token) {
   LaunchPlan plan;
@@ -19,6 +42,7 @@ LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::str
         command.insert(command.end(), {"--leash", "--grace", str_cat(job.grace.count(), "ms")});
       if (!reach.machine_variable.empty())
         command.insert(command.end(), {"--machine-from", reach.machine_variable});
+      command.insert(command.end(), reach.join_words.begin(), reach.join_words.end());
       command.push_back("--");
       const std::vector<std::string>& own = command_of(job, role);
       command.insert(command.end(), own.begin(), own.end());

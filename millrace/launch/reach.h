@@ -55,10 +55,16 @@ struct Reach {
   // The task's end is told to it by the end of its input, since no signal goes that far; the input
   // begins with the token, which is not to be seen in any list of processes.
   bool has_leash = false;
+  // What `millrace join` is told besides, before "--".
+  std::vector<std::string> join_words = {};
   // What reaches out and is killed has a process beside it that ends what it started elsewhere: so
   // long that one is left alone. Zero: there is none.
   std::chrono::milliseconds cleans_up_within{0};
 };
+
+// This machine, for tasks that are to run as they would elsewhere, each in a folder of its own: a
+// task is `program`, which is `millrace`, and joins as it would there.
+Reach own_reach(const JobSpec& job, const std::string& program);
 
 // Who gets what when addresses are late: the tasks of plan_launch() without addresses, environment
 // but for the token, or ports; their command reaches out and joins at `supervisor` ("host:port").

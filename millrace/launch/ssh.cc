@@ -25,10 +25,13 @@ const std::vector<std::string>& ssh_words() {
 }
 
 // One line for the shell there.
-std::string remote_line(const JobSpec& job, const std::vector<std::string>& command) {
+std::string remote_line(const JobSpec& job, const std::vector<std::string>& command,
+                        const std::string& folder) {
   std::string line;
   if (!job.directory.empty()) str_append(&line, "cd ", shell_quoted(job.directory), " && ");
   line += "exec";
+  // So that it finds itself, too.
+  if (!folder.empty()) str_append(&line, " env ", shell_quoted("PATH=" + folder), ":\"$PATH\"");
   for (const std::string& word : command) str_append(&line, " ", shell_quoted(word));
   return line;
 }
@@ -40,21 +43,36 @@ bool has_mark(std::string_view line, std::initializer_list<std::string_view> mar
 
 }  // namespace
 
+Status check_host(const std::string& host) {
+  if (host.empty() || host.starts_with("-") || host.find_first_of(kNoHost) != std::string::npos)
+    return invalid("--hosts: '", host, "' is no machine");
+  return {};
+}
+
+std::vector<std::string> ssh_command(const std::string& host,
+                                     const std::vector<std::string>& command) {
+  std::vector<std::string> words = ssh_words();
+  words.insert(words.end(), {"--", host, remote_line({}, command, "")});
+  return words;
+}
+
 Result<Reach> ssh_reach(const JobSpec& job, std::vector<std::string> hosts,
-                        const std::string& known_as) {
+                        const std::string& known_as, std::map<std::string, std::string> folders) {
   if (hosts.empty()) return invalid("--on ssh: say which machines: --hosts n1,n2,n3");
-  for (const std::string& host : hosts)
-    if (host.empty() || host.starts_with("-") || host.find_first_of(kNoHost) != std::string::npos)
-      return invalid("--hosts: '", host, "' is no machine");
+  for (const std::string& host : hosts) MR_TRY(check_host(host));
   return Reach{.name = "ssh",
                .listen_host = "0.0.0.0",
                .known_as = known_as,
                .command_at =
-                   [&job, hosts = std::move(hosts)](const RoleSpec&, size_t number,
-                                                    const std::vector<std::string>& command) {
+                   [&job, hosts = std::move(hosts), folders = std::move(folders)](
+                       const RoleSpec&, size_t number, const std::vector<std::string>& command) {
+                     const std::string& host = hosts[number % hosts.size()];
+                     const auto folder = folders.find(host);
                      std::vector<std::string> words = ssh_words();
                      words.insert(words.end(),
-                                  {"--", hosts[number % hosts.size()], remote_line(job, command)});
+                                  {"--", host,
+                                   remote_line(job, command,
+                                               folder == folders.end() ? "" : folder->second)});
                      return words;
                    },
                .hear = hear_ssh,

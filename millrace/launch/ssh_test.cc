@@ -1,5 +1,7 @@
 #include "millrace/launch/ssh.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 namespace millrace {
@@ -23,6 +25,28 @@ TEST_CASE("tasks go to the machines in turn, and no token is among their words")
         "python3 'train it.py'");
   CHECK(plan.tasks[2].input == "secret\n");
   CHECK(plan.tasks[2].environment.empty());
+}
+
+TEST_CASE("a machine has the command where it was brought to") {
+  const JobSpec job = two_kinds();
+  const Reach reach = ssh_reach(job, {"n1", "n2"}, "front", {{"n2", "/tmp/a b"}}).value();
+  const LaunchPlan plan = plan_elsewhere(job, reach, "front:7000", "secret");
+  CHECK(plan.tasks[0].argv.back().starts_with("exec millrace join "));
+  CHECK(plan.tasks[1].argv.back().starts_with(
+      "exec env 'PATH=/tmp/a b':\"$PATH\" millrace join --at front:7000 "));
+}
+
+TEST_CASE("what joins is told where its files are, before its command") {
+  const JobSpec job = two_kinds();
+  Reach reach = own_reach(job, "/bin/millrace");
+  reach.join_words = {"--files", "127.0.0.1:7001/2cf2"};
+  const LaunchPlan plan = plan_elsewhere(job, reach, "127.0.0.1:7000", "secret");
+  const std::vector<std::string>& words = plan.tasks[0].argv;
+  CHECK(words[0] == "/bin/millrace");
+  const auto files = std::ranges::find(words, "--files");
+  REQUIRE(files != words.end());
+  CHECK(*(files + 1) == "127.0.0.1:7001/2cf2");
+  CHECK(*(files + 2) == "--");
 }
 
 TEST_CASE("a directory is entered there") {

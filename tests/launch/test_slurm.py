@@ -154,3 +154,17 @@ def test_on_srun_needs_an_allocation_and_says_how_to_get_one(shell, tmp_path):
     job = write_job(tmp_path, ["true"])
     code, output = shell(f"env -u SLURM_JOB_ID millrace run --on srun {job.name}")
     assert (code, "sbatch" in output) == (2, True), output
+
+
+def test_files_go_along_to_each_step_and_outputs_come_back(shell, tmp_path):
+    (tmp_path / "word").write_text("a word\n")
+    script = "pwd; cat word > made; echo {task_index} >> made"
+    job = write_job(tmp_path, ["sh", "-c", script], "map: 3")
+    job.write_text(job.read_text() + "files: [word]\noutputs: [made]\n")
+    code, output = batch(shell, job)
+    assert code == 0, output
+    folders = re.findall(r"map:\d +\| (/\S+)$", output, re.MULTILINE)
+    assert len(set(folders)) == 3 and not any(Path(folder).exists() for folder in folders), output
+    for index in range(3):
+        made = (tmp_path / "outputs" / f"map_{index}" / "made").read_text()
+        assert made == f"a word\n{index}\n"

@@ -57,6 +57,7 @@ FLOORS = [
     ("F6", ["transport/conformance"]),
     ("F7", ["session"]),
     ("F8", ["train", "launch", "mapreduce"]),
+    ("F8", ["launch/shipping"]),
     ("F8", ["launch/kubernetes", "launch/slurm", "launch/yarn"]),
     ("F8", ["launch/foreign"]),
     ("F8", ["millrace.h"]),

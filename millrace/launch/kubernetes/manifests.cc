@@ -286,6 +286,10 @@ Status check_for_kubernetes(const JobSpec& job) {
   if (!job.files.empty())
     return invalid("files: on Kubernetes tasks find what they need in their image; put '",
                    job.files[0], "' there, and leave files and staging out");
+  if (has_task_folders(job))
+    return invalid(
+        "outputs: on Kubernetes nothing is brought back from a pod; let the program "
+        "write to one of the job's volumes, and leave outputs out");
   for (const auto& [where, which] : job.volumes) {
     if (where.starts_with("/") && which.find('/') == std::string::npos && !which.empty()) continue;
     return invalid("volumes: '", where, ": ", which,

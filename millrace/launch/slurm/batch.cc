@@ -5,6 +5,7 @@
 #include "millrace/launch/job_file.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
@@ -68,6 +69,7 @@ Status check_for_slurm(const JobSpec& job) {
     return invalid(
         "image: Slurm runs programs as they are on its machines; leave the image out, or "
         "let the command start the container");
+  if (has_task_folders(job)) MR_TRY(check_placed(job));
   if (!job.volumes.empty())
     return invalid("volumes: a task on Slurm sees the file systems of its machine; leave them out");
   for (const RoleSpec& role : job.roles) {
@@ -107,7 +109,7 @@ Result<std::string> slurm_batch_script(const JobSpec& job, const std::string& fo
   }
   // What Slurm ends, for its time or for somebody with more priority, is asked before. The job's
   // own limit comes before either.
-  const seconds notice = ceil<seconds>(job.grace) + seconds(5);
+  const seconds notice = ceil<seconds>(time_to_end(job)) + seconds(5);
   if (job.time_limit) {
     const auto most = *job.time_limit + notice + kSignalComesEarly;
     append_directive(text, str_cat("--time=", ceil<minutes>(most).count()));

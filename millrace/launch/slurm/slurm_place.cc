@@ -147,7 +147,7 @@ Result<GuestCommand> SlurmHost::guest_of(const KeptJob& job, const TaskSight& ta
 
 Status SlurmHost::end(const KeptJob& job) {
   const Clock::Time start = clock_.now();
-  const Clock::Time by_slurm = start + job.job.grace + kAfterGrace;
+  const Clock::Time by_slurm = start + time_to_end(job.job) + kAfterGrace;
   int sent = 0;
   for (;; pause(kBetweenLooks)) {
     MR_ASSIGN(const std::vector<QueueRow> rows, queue());

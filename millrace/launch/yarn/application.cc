@@ -39,6 +39,16 @@ Status check_for_yarn(const JobSpec& job) {
   MR_TRY(check(job));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   MR_TRY(check_images(job));
+  if (!job.files.empty() && job.staging.empty())
+    return invalid(
+        "files: nothing says what they go through on YARN; say for example  staging: "
+        "hdfs://namenode:8020/user/me, or leave them out where machines share folders");
+  const bool has_outputs = std::ranges::any_of(
+      job.roles, [&](const RoleSpec& role) { return !outputs_of(job, role).empty(); });
+  if (has_outputs)
+    return invalid(
+        "outputs: nothing is brought back from containers of YARN; let the program write to HDFS, "
+        "and leave them out");
   for (const RoleSpec& role : job.roles) {
     if (role.nodes.size() > 1)
       return invalid("nodes: a machine of YARN has one label; role ", role.name, " asks for ",

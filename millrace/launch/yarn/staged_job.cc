@@ -1,26 +1,16 @@
 #include "millrace/launch/yarn/staged_job.h"
 
 #include <algorithm>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/shipping/placed_files.h"
 
 namespace millrace {
 namespace {
 
 using nlohmann::json;
-
-// As YARN unpacks them, by these ends of their names.
-constexpr std::string_view kArchives[] = {".tar.gz", ".tgz", ".tar", ".zip"};
-constexpr const char* kPrograms = "programs";
-
-std::string_view archive_end(std::string_view name) {
-  for (const std::string_view end : kArchives)
-    if (name.size() > end.size() && name.ends_with(end)) return end;
-  return "";
-}
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -72,15 +62,14 @@ std::string staged_folder_of(const JobSpec& job, const std::string& application)
 }
 
 LocalResource staged_file(const std::string& folder, const std::string& path) {
-  const std::string_view name = base_name(path);
-  const std::string_view end = archive_end(name);
-  return {.name = std::string(name.substr(0, name.size() - end.size())),
-          .url = str_cat(folder, "/files/", name),
-          .is_archive = !end.empty()};
+  const PlacedFile placed = placed_as(path);
+  return {.name = placed.name,
+          .url = str_cat(folder, "/files/", base_name(path)),
+          .is_archive = placed.is_archive};
 }
 
 LocalResource staged_programs(const std::string& folder) {
-  return {.name = kPrograms, .url = str_cat(folder, "/programs.tar"), .is_archive = true};
+  return {.name = kProgramsFolder, .url = str_cat(folder, "/programs.tar"), .is_archive = true};
 }
 
 std::vector<LocalResource> staged_for_launcher(const std::string& folder) {
@@ -90,19 +79,6 @@ std::vector<LocalResource> staged_for_launcher(const std::string& folder) {
   return resources;
 }
 
-Status check_staged(const JobSpec& job) {
-  if (!job.directory.empty())
-    return invalid(
-        "directory: with staging a task works in its container's folder, where the "
-        "job's files are; leave it out");
-  std::set<std::string> names = {kPrograms, "job"};
-  for (const std::string& file : job.files) {
-    const std::string name = staged_file("", file).name;
-    if (!names.insert(name).second)
-      return invalid("files: '", file, "' would be called '", name,
-                     "' in a task's folder, as something else there is; give it another name");
-  }
-  return {};
-}
+Status check_staged(const JobSpec& job) { return check_placed(job, "job"); }
 
 }  // namespace millrace

@@ -55,7 +55,7 @@ TEST_CASE("files that would lie in each other's places are refused, and a place 
   CHECK(check_staged(ours).code() == Code::invalid_argument);
   JobSpec elsewhere = staged();
   elsewhere.directory = "/data";
-  CHECK(check_staged(elsewhere).message().starts_with("directory: with staging a task works"));
+  CHECK(check_staged(elsewhere).message().starts_with("directory: with files a task works"));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/descriptor.h"
-#include "millrace/launch/yarn/program_bundle.h"
+#include "millrace/launch/shipping/placed_files.h"
+#include "millrace/launch/shipping/program_bundle.h"
 
 namespace millrace {
 namespace {

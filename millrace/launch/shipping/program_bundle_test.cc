@@ -1,4 +1,4 @@
-#include "millrace/launch/yarn/program_bundle.h"
+#include "millrace/launch/shipping/program_bundle.h"
 
 #include <doctest/doctest.h>
 
@@ -30,16 +30,6 @@ TEST_CASE("a library is loaded by its first number") {
   CHECK(loaded_name("/usr/lib/libcurl.so.4.8.0") == "libcurl.so.4");
   CHECK(loaded_name("/usr/lib/libcurl.so.4") == "libcurl.so.4");
   CHECK(loaded_name("libcurl.so") == "libcurl.so");
-}
-
-TEST_CASE("a file is looked for here, and a program on the PATH") {
-  CHECK(find_file("sh", "/", "/nowhere:/bin").value() == "/bin/sh");
-  CHECK(find_file("etc/passwd", "/", "").value() == "/etc/passwd");
-  CHECK(find_file("no-such", "/here", "/bin").status().message() ==
-        "files: there is no 'no-such' in /here, nor a program of that name");
-  CHECK(find_file("etc", "/", "").status().message().starts_with("files: 'etc' is a folder"));
-  CHECK(is_program("/bin/sh"));
-  CHECK_FALSE(is_program("/etc/passwd"));
 }
 
 }  // namespace

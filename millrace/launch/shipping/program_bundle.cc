@@ -1,9 +1,6 @@
-#include "millrace/launch/yarn/program_bundle.h"
-
-#include <unistd.h>
+#include "millrace/launch/shipping/program_bundle.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -19,9 +16,6 @@ using std::chrono::seconds;
 
 constexpr seconds kForLibraries{30};
 constexpr seconds kForArchive{300};
-constexpr std::string_view kElf =
-    "\x7f"
-    "ELF";
 // Of the C library, which has to be of one piece with the machine's loader.
 constexpr std::string_view kOfSystem[] = {
     "libc.so.",       "libm.so.",       "libpthread.so.", "libdl.so.",  "librt.so.",
@@ -97,9 +91,12 @@ class Bundle {
 
   Status pack(const std::string& archive) {
     // What the links name, not the links.
-    MR_ASSIGN(const CommandOutput packed, run_tool({"tar", "--create", "--dereference", "--file",
-                                                    archive, "--directory", folder_, "."},
-                                                   kForArchive, clock_));
+    // The same programs are the same bytes: whoever keeps content has them then.
+    MR_ASSIGN(
+        const CommandOutput packed,
+        run_tool({"tar", "--create", "--dereference", "--sort=name", "--mtime=@0", "--owner=0",
+                  "--group=0", "--numeric-owner", "--file", archive, "--directory", folder_, "."},
+                 kForArchive, clock_));
     if (packed.code == 0) return {};
     return unavailable("the archive of programs can't be made: ",
                        packed.err.substr(0, packed.err.find('\n')));
@@ -170,35 +167,6 @@ NeededLibraries parse_ldd(std::string_view text) {
     }
   }
   return needs;
-}
-
-bool is_program(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, kElf.size()> begin{};
-  file.read(begin.data(), begin.size());
-  return file && std::string_view(begin.data(), begin.size()) == kElf &&
-         access(path.c_str(), X_OK) == 0;
-}
-
-Result<std::string> find_file(const std::string& name, const std::string& directory,
-                              const std::string& search) {
-  std::error_code ignored;
-  const std::string here = (fs::path(directory) / name).string();
-  if (fs::is_regular_file(here, ignored)) return here;
-  if (fs::is_directory(here, ignored))
-    return invalid("files: '", name, "' is a folder, which goes along as an archive: tar czf ",
-                   name, ".tar.gz -C ", name, " .");
-  if (name.find('/') == std::string::npos) {
-    std::string_view rest = search;
-    while (!rest.empty()) {
-      const std::string_view folder = rest.substr(0, rest.find(':'));
-      rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-      const std::string path = str_cat(folder.empty() ? "." : folder, "/", name);
-      if (fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0) return path;
-    }
-  }
-  return not_found("files: there is no '", name, "' in ", directory,
-                   ", nor a program of that name");
 }
 
 Status make_program_bundle(const BundleOptions& options, const Clock& clock) {

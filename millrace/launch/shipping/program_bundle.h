@@ -30,13 +30,6 @@ NeededLibraries parse_ldd(std::string_view text);
 // By which a library is loaded: "libcurl.so.4" of "/usr/lib/libcurl.so.4.8.0". Pure.
 std::string loaded_name(std::string_view path);
 
-// True for a program that the system runs itself, as no script is.
-bool is_program(const std::string& path);
-// The file, or what is called so on the PATH `search` if there is none. Errors: NOT_FOUND that
-// names both.
-Result<std::string> find_file(const std::string& name, const std::string& directory,
-                              const std::string& search);
-
 struct BundleOptions {
   std::vector<std::string> programs = {};  // paths
   std::vector<std::string> libraries =

@@ -1,7 +1,6 @@
 // Part of verbs.h: `millrace exec`.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -35,21 +34,6 @@ struct ExecFlags {
 };
 
 constexpr int kCanNotRun = 126;
-
-Result<TaskSight> running_task(const JobSight& job, const std::string& name) {
-  const auto task = std::ranges::find(job.tasks, name, &TaskSight::name);
-  if (task == job.tasks.end()) {
-    std::string names;
-    for (const TaskSight& known : job.tasks)
-      if (names.size() < 200) str_append(&names, names.empty() ? "" : ", ", known.name);
-    return not_found("job '", job.name, "' has no task '", name.substr(0, 80),
-                     "'; there are: ", names);
-  }
-  if (task->stage == TaskStage::running) return *task;
-  return failed_precondition(name,
-                             task->stage == TaskStage::ended ? " has ended" : " does not run yet",
-                             task->text.empty() ? "" : ": ", task->text);
-}
 
 Result<GuestCommand> guest(const ExecFlags& flags, const std::vector<std::string>& command) {
   if (command.empty()) return invalid("no command; write it after '--', for example: -- ps -ef");

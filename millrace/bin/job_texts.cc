@@ -6,6 +6,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/pod_restarts.h"
+#include "millrace/launch/kubernetes/pod_secrets.h"
 
 namespace millrace {
 
@@ -16,6 +17,7 @@ Result<std::string> kubernetes_text(const JobSpec& job) {
   MR_ASSIGN(const auto manifests, kubernetes_manifests(job, draw));
   std::string text;
   for (const std::string& note : restart_notes(job)) str_append(&text, "# ", note, "\n");
+  for (const std::string& note : secret_notes(job)) str_append(&text, "# ", note, "\n");
   return text + to_yaml_file(manifests);
 }
 

@@ -35,6 +35,7 @@ int main_of(int argc, char** argv) {
   add_list(app, invocation);
   add_logs(app, invocation);
   add_ops(app, invocation);
+  add_port_forward(app, invocation);
   add_rerun(app, invocation);
   add_scale(app, invocation);
   add_serve(app, invocation);

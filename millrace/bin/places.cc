@@ -227,6 +227,21 @@ Result<std::unique_ptr<JobPlace>> place_of(const PlaceFlags& flags, Random& rand
   return invalid("--on ", flags.where, ": jobs are kept by ", place_names());
 }
 
+Result<TaskSight> running_task(const JobSight& job, const std::string& name) {
+  const auto task = std::ranges::find(job.tasks, name, &TaskSight::name);
+  if (task == job.tasks.end()) {
+    std::string names;
+    for (const TaskSight& known : job.tasks)
+      if (names.size() < 200) str_append(&names, names.empty() ? "" : ", ", known.name);
+    return not_found("job '", job.name, "' has no task '", name.substr(0, 80),
+                     "'; there are: ", names);
+  }
+  if (task->stage == TaskStage::running) return *task;
+  return failed_precondition(name,
+                             task->stage == TaskStage::ended ? " has ended" : " does not run yet",
+                             task->text.empty() ? "" : ": ", task->text);
+}
+
 JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random) {
   if (!flags.name.empty()) job.name = flags.name;
   if (!flags.image.empty()) job.image = flags.image;

@@ -63,6 +63,10 @@ std::string place_names();
 Result<std::unique_ptr<JobPlace>> place_of(const PlaceFlags& flags, Random& random,
                                            const Clock& clock);
 
+// The task that is called so. Errors: NOT_FOUND, with those that there are; FAILED_PRECONDITION for
+// one that does not run, with why.
+Result<TaskSight> running_task(const JobSight& job, const std::string& name);
+
 // The job with what the flags say of it; without a name it gets one.
 JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random);
 

@@ -7,13 +7,14 @@
 #include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/launch/follow_job.h"
+#include "millrace/launch/local_secrets.h"
 
 namespace millrace {
 namespace {
 
 constexpr const char* kRerunFooter =
     R"(Submits a job that has ended once more, as it was submitted: there, with its command, its roles and its
-environment, in the directory that this is called in. What is kept of its last run makes room for the new one; --log-dir saves what its tasks
+environment, in the directory that this is called in; its secrets are read anew, from there. What is kept of its last run makes room for the new one; --log-dir saves what its tasks
 have written, and --name leaves it as it is and calls the new one something else.
 
 Examples:
@@ -47,6 +48,8 @@ Status make_room(JobPlace& place, const RerunFlags& flags) {
 Result<std::string> submitted_again(const RerunFlags& flags, Random& random) {
   MR_ASSIGN(const auto place, place_of(flags.place, random, Clock::real()));
   MR_ASSIGN(JobSpec job, place->job_of(flags.job));
+  // Before anything of the last run goes.
+  MR_TRY(read_secrets(job).status());
   if (flags.name.empty() || flags.name == flags.job) {
     MR_TRY(make_room(*place, flags));
   } else {

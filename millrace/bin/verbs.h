@@ -44,6 +44,7 @@ void add_join(CLI::App& app, Invocation& invocation);
 void add_list(CLI::App& app, Invocation& invocation);
 void add_logs(CLI::App& app, Invocation& invocation);
 void add_ops(CLI::App& app, Invocation& invocation);
+void add_port_forward(CLI::App& app, Invocation& invocation);
 void add_rerun(CLI::App& app, Invocation& invocation);
 void add_scale(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/local_secrets.h"
 #include "millrace/launch/local_tries.h"
 #include "millrace/launch/scaling.h"
 
@@ -25,11 +26,15 @@ using std::chrono::microseconds;
 Status FolderPlace::submit(const JobSpec& job) {
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   MR_TRY(host_->check(job));
+  MR_ASSIGN(const SecretValues secrets, read_secrets(job));
   // One of that name whose time is over makes room.
   (void)look(job.name);
   const JobSpec kept_as = host_->can_scale().ok() ? job : of_fixed_size(job);
   MR_ASSIGN(KeptJob kept, folders_.make(kept_as, clock_.wall_micros()));
-  const Status started = host_->start(kept);
+  Status started = write_secrets(kept.folder, secrets);
+  // What starts the launcher may pass its whole environment on, and write it down.
+  hide_sources(job);
+  if (started.ok()) started = host_->start(kept);
   if (started.ok()) return {};
   return started.with(str_cat("submitting '", job.name, "'"))
       .then(remove_rest(kept).ok() ? ""
@@ -67,8 +72,9 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
     // It may have written its end since.
     it.sight = read(it.job);
     it.sight.launcher = std::move(launchers[i]);
-    if (it.sight.launcher.stage == LauncherSight::Stage::gone)
-      it.sight.launcher_words = last_words(it.job);
+    if (it.sight.launcher.stage != LauncherSight::Stage::gone) continue;
+    it.sight.launcher_words = last_words(it.job);
+    remove_secrets(it.job.folder);
   }
   return seen;
 }
@@ -178,6 +184,13 @@ Result<GuestCommand> FolderPlace::guest_of(const std::string& name, const TaskSi
                                            Terminal terminal) {
   MR_ASSIGN(const KeptJob job, folders_.find(name));
   return host_->guest_of(job, task, command, terminal);
+}
+
+Result<PortWay> FolderPlace::way_to(const std::string& name, const TaskSight& task, int, int) {
+  if (!task.where.empty()) return PortWay{.host = task.where};
+  // Of a task of this machine nobody says where it is.
+  MR_ASSIGN(const KeptJob job, folders_.find(name));
+  return PortWay{.host = job.job.host};
 }
 
 }  // namespace millrace

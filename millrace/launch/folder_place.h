@@ -68,6 +68,9 @@ class FolderPlace final : public JobPlace {
   Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
                                 const std::vector<std::string>& command,
                                 Terminal terminal) override;
+  // At its machine; where that is not said, it is this one.
+  Result<PortWay> way_to(const std::string& name, const TaskSight& task, int port,
+                         int local) override;
 
  private:
   struct Seen {

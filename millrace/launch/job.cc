@@ -8,6 +8,8 @@
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/standby_jobs.h"
+#include "millrace/launch/ports.h"
+#include "millrace/launch/secrets.h"
 
 namespace millrace {
 namespace {
@@ -159,12 +161,22 @@ Status check_staging(const JobSpec& job) {
                  kExampleStaging);
 }
 
-Status check_ports(const JobSpec& job) {
+// What the tasks of this machine are to listen at can't be what their programs serve as well.
+Status check_role_ports(const JobSpec& job, int first, int last) {
+  for (const RoleSpec& role : job.roles)
+    for (const auto& [name, port] : role.ports)
+      if (port >= first && port <= last)
+        return invalid("ports.", name, " of role ", role.name, ": ", port, " is one of the ports ",
+                       first, " to ", last, " that the tasks get; choose another");
+  return {};
+}
+
+Status check_task_ports(const JobSpec& job) {
   MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
   if (!job.first_port) return {};
   int last = *job.first_port - 1;
   for (const RoleSpec& role : job.roles) last += most_of(role);
-  if (*job.first_port >= 1 && last <= 65535) return {};
+  if (*job.first_port >= 1 && last <= 65535) return check_role_ports(job, *job.first_port, last);
   return invalid("ports ", *job.first_port, " to ", last, " are needed; 1 to 65535 are allowed");
 }
 
@@ -181,17 +193,23 @@ Status check(const JobSpec& job) {
     if (command.empty() || command[0].empty())
       return invalid("no command to run; write it after '--', for example: -- python3 train.py");
     MR_TRY(check_environment(role.environment));
+    MR_TRY(check_ports(role.ports).with(str_cat("role ", role.name)));
+    MR_TRY(check_wishes(role.kubernetes).with(str_cat("role ", role.name)));
     const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
     MR_TRY(check_restarts(role, decides));
   }
   MR_TRY(check_environment(job.environment));
+  MR_TRY(check_secrets(job));
   if (!job.state_keeps.empty() && job.state_keeps != "all" && job.state_keeps != "asked")
     return invalid("state_keeps is '", job.state_keeps, "'; it is all, or asked");
   MR_TRY(check_standbys(job));
   MR_TRY(check_staging(job));
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
   if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
-  return check_ports(job);
+  MR_TRY(check_wishes(job.kubernetes));
+  MR_TRY(check_wishes(job.slurm));
+  MR_TRY(check_wishes(job.yarn));
+  return check_task_ports(job);
 }
 
 bool scales(const RoleSpec& role) { return role.least || role.most; }

@@ -18,7 +18,10 @@
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/launch/place_wishes.h"
+#include "millrace/launch/ports.h"
 #include "millrace/launch/restart_policy.h"
+#include "millrace/launch/secret_source.h"
 
 namespace millrace {
 
@@ -43,6 +46,7 @@ struct RoleSpec {
   std::optional<int> most = std::nullopt;
   std::vector<std::string> command = {};           // empty: the job's
   std::vector<EnvironmentEntry> environment = {};  // over the job's
+  SecretSources secrets = {};                      // over the job's
   Resources resources = {};
   std::map<std::string, std::string> nodes = {};  // labels that the machine must have
   std::string image = {};                         // empty: the job's
@@ -51,6 +55,9 @@ struct RoleSpec {
   MayLose may_lose = {};
   // The role for whose tasks of the same index these stand by; empty: for none.
   std::string stands_by_for = {};
+  // What its program serves beside its own port, by names for people: {"web", 6006}.
+  NamedPorts ports = {};
+  KubernetesWishes kubernetes = {};  // over the job's
   friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
 };
 
@@ -69,6 +76,7 @@ struct JobSpec {
   std::vector<std::string> until = {};
   std::vector<std::string> command = {};  // program and arguments of every role without its own
   std::vector<EnvironmentEntry> environment = {};  // for every task, over what the launcher has
+  SecretSources secrets = {};                      // of every task (secrets.h)
   bool once = false;  // its sessions count once (docs/design/once.md): MILLRACE_ONCE=1
   // Where its tasks keep their variables and queues (docs/design/durable.md): MILLRACE_STATE.
   // Empty: they go with the tasks.
@@ -99,6 +107,9 @@ struct JobSpec {
   std::string output_dir = {};  // where they are collected; empty: kOutputs
   // On YARN: the folder of HDFS that the files go through.
   std::string staging = {};
+  KubernetesWishes kubernetes = {};
+  SlurmWishes slurm = {};
+  YarnWishes yarn = {};
   // How long a job that has ended is kept for people to look at.
   std::chrono::milliseconds keep = std::chrono::hours(24);
 };

@@ -3,43 +3,25 @@
 #include <algorithm>
 #include <span>
 
-#include <nlohmann/json.hpp>
-
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/launch/job_file_key.h"
 #include "millrace/launch/nearest_name.h"
+#include "millrace/launch/place_sections.h"
+#include "millrace/launch/secrets_section.h"
 #include "millrace/launch/yaml_text.h"
 #include "millrace/launch/yaml_value.h"
 
 namespace millrace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using namespace job_file;
 
 // --- what the values of keys look like ---
 
-struct ValueType {
-  std::string_view name;    // for people
-  std::string_view schema;  // JSON Schema
-};
-
-constexpr ValueType kText{"text", R"({"type": ["string", "number", "boolean"]})"};
 constexpr ValueType kCount{"number of tasks",
                            R"({"type": "integer", "minimum": 1, "maximum": 4096})"};
-constexpr ValueType kWhole{"whole number", R"({"type": "integer", "minimum": 0})"};
 constexpr ValueType kAmount{"number", R"({"type": "number", "minimum": 0})"};
 constexpr ValueType kPort{"port", R"({"type": "integer", "minimum": 1, "maximum": 65535})"};
-constexpr ValueType kBytes{
-    "memory: 512Mi, 2Gi",
-    R"({"type": ["string", "integer"], "pattern": "^[0-9.]+([kKMGT]|[KMGT]i)?$"})"};
-constexpr ValueType kDuration{
-    "duration: 90s, 10m, 2h",
-    R"({"type": ["string", "number"], "pattern": "^[0-9.]+(ms|s|m|h)?$"})"};
-constexpr ValueType kWords{
-    "a line, or a list of words",
-    R"({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]})"};
-constexpr ValueType kTexts{
-    "keys with texts",
-    R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})"};
 constexpr ValueType kRestart{
     "never, on_failure, always; 100; 10 in 5m; or keys",
     R"({"anyOf": [{"enum": ["never", "on_failure", "always"]}, {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+( in [0-9.]+(ms|s|m|h)?)?$"}, {"$ref": "#/$defs/restart"}]})"};
@@ -55,50 +37,22 @@ constexpr ValueType kBudget{
     R"({"type": ["string", "integer"], "pattern": "^[0-9]+( in [0-9.]+(ms|s|m|h)?)?$"})"};
 constexpr ValueType kMayLose{
     "2, or 10%", R"({"type": ["string", "integer"], "minimum": 0, "pattern": "^[0-9.]+%?$"})"};
-constexpr ValueType kYesNo{"true, false", R"({"type": "boolean"})"};
+constexpr ValueType kPorts{
+    "names with ports",
+    R"({"type": "object", "additionalProperties": {"type": "integer", "minimum": 1, "maximum": 65535}})"};
 constexpr ValueType kRoles{
     "names with a count or keys",
     R"({"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 4096}, {"$ref": "#/$defs/role"}]}})"};
 
 // --- the keys ---
 
-template <class Target>
-struct Key {
-  std::string_view name;
-  ValueType type;
-  std::string_view otherwise;  // what holds if it is left out
-  std::string_view meaning;
-  Status (*read)(const YamlValue& value, Target& target);
-};
-
-template <class T>
-Status put(Result<T> value, T& place) {
-  if (!value.ok()) return value.status();
-  place = std::move(*value);
-  return {};
-}
-
-Status put_labels(const YamlValue& value, std::map<std::string, std::string>& labels) {
-  MR_ASSIGN(const auto texts, value.texts());
-  labels = {texts.begin(), texts.end()};
-  return {};
-}
-
-// A text of the file as `parse` reads it.
-template <class T>
-Status put_parsed(const YamlValue& value, Result<T> (*parse)(std::string_view), T& place) {
-  MR_ASSIGN(const std::string text, value.text());
-  Result<T> parsed = parse(text);
-  if (!parsed.ok()) return value.refuse(parsed.status().message());
-  place = std::move(*parsed);
-  return {};
-}
-
-Status put_yes_no(const YamlValue& value, bool& place) {
-  MR_ASSIGN(const std::string text, value.text());
-  if (text != "true" && text != "false") return value.refuse("neither true nor false");
-  place = text == "true";
-  return {};
+Status put_ports(const YamlValue& value, NamedPorts& ports) {
+  MR_ASSIGN(const std::vector<YamlValue::Entry> entries, value.entries());
+  for (const YamlValue::Entry& entry : entries) {
+    MR_ASSIGN(ports[entry.key], entry.value.whole_number(1, 65535));
+  }
+  const Status fits = check_ports(ports);
+  return fits.ok() ? fits : value.refuse(fits.message());
 }
 
 Status put_causes(const YamlValue& value, std::vector<RestartPolicy::Cause>& causes) {
@@ -139,9 +93,6 @@ constexpr Key<RestartPolicy> kRestartKeys[] = {
      }},
 };
 
-template <class Target>
-Status read_keys(const YamlValue& map, std::span<const Key<Target>> keys, Target& target);
-
 Status read_restart(const YamlValue& value, RoleSpec& role) {
   if (!value.is_map()) return put_parsed(value, parse_restart, role.restart);
   role.restart.when = RestartPolicy::When::on_failure;
@@ -167,6 +118,8 @@ constexpr Key<RoleSpec> kRoleKeys[] = {
      [](const YamlValue& value, RoleSpec& role) { return put(value.words(), role.command); }},
     {"env", kTexts, "", "Environment variables, over the job's.",
      [](const YamlValue& value, RoleSpec& role) { return put(value.texts(), role.environment); }},
+    {"secrets", kSecrets, "", "Variables whose values stand elsewhere, over the job's.",
+     [](const YamlValue& value, RoleSpec& role) { return put_secrets(value, role.secrets); }},
     {"cpus", kAmount, "the manager's", "Cores of one task; 0.5 is half of one.",
      [](const YamlValue& value, RoleSpec& role) {
        return put(value.amount(), role.resources.cpus);
@@ -194,28 +147,12 @@ constexpr Key<RoleSpec> kRoleKeys[] = {
     {"stands_by_for", kText, "none",
      "The role whose tasks of the same index these follow, and take over when they are gone.",
      [](const YamlValue& value, RoleSpec& role) { return put(value.text(), role.stands_by_for); }},
+    {"ports", kPorts, "none",
+     "What its programs serve beside their task's port, by names: for status and port-forward.",
+     [](const YamlValue& value, RoleSpec& role) { return put_ports(value, role.ports); }},
+    {"kubernetes", kKubernetesSection, "", "What is asked of Kubernetes alone, over the job's.",
+     [](const YamlValue& value, RoleSpec& role) { return put_section(value, role.kubernetes); }},
 };
-
-template <class Target>
-Status read_keys(const YamlValue& map, std::span<const Key<Target>> keys, Target& target) {
-  MR_ASSIGN(const std::vector<YamlValue::Entry> entries, map.entries());
-  for (const YamlValue::Entry& entry : entries) {
-    auto key = std::ranges::find(keys, std::string_view(entry.key), &Key<Target>::name);
-    if (key != keys.end()) {
-      MR_TRY(key->read(entry.value, target));
-      continue;
-    }
-    std::vector<std::string_view> names;
-    for (const Key<Target>& known : keys) names.push_back(known.name);
-    std::string list;
-    for (std::string_view name : names) str_append(&list, list.empty() ? "" : ", ", name);
-    const std::string_view near = nearest_name(entry.key, names);
-    return entry.value.refuse("there is no such key",
-                              near.empty() ? "" : str_cat("; did you mean '", near, "'?"),
-                              " There are: ", list);
-  }
-  return {};
-}
 
 Status read_role(const YamlValue::Entry& entry, JobSpec& job) {
   if (!is_job_name(entry.key))
@@ -260,6 +197,9 @@ constexpr Key<JobSpec> kJobKeys[] = {
      [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.until); }},
     {"env", kTexts, "", "Environment variables of every task.",
      [](const YamlValue& value, JobSpec& job) { return put(value.texts(), job.environment); }},
+    {"secrets", kSecrets, "",
+     "Environment variables of every task whose values stand elsewhere, and are never shown.",
+     [](const YamlValue& value, JobSpec& job) { return put_secrets(value, job.secrets); }},
     {"once", kYesNo, "no",
      "Each element that a session dequeues counts once, though tasks die, stop or try again.",
      [](const YamlValue& value, JobSpec& job) { return put_yes_no(value, job.once); }},
@@ -293,6 +233,12 @@ constexpr Key<JobSpec> kJobKeys[] = {
     {"staging", kText, "machines share folders",
      "YARN, where machines share no folder: the folder of HDFS that the job goes through.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.staging); }},
+    {"kubernetes", kKubernetesSection, "", "What is asked of Kubernetes alone.",
+     [](const YamlValue& value, JobSpec& job) { return put_section(value, job.kubernetes); }},
+    {"slurm", kSlurmSection, "", "What is asked of Slurm alone.",
+     [](const YamlValue& value, JobSpec& job) { return put_section(value, job.slurm); }},
+    {"yarn", kYarnSection, "", "What is asked of YARN alone.",
+     [](const YamlValue& value, JobSpec& job) { return put_section(value, job.yarn); }},
     {"first_port", kPort, "free ones",
      "This machine only: the tasks get this port and the following.",
      [](const YamlValue& value, JobSpec& job) {
@@ -355,12 +301,19 @@ Json restart_json(const RestartPolicy& policy) {
   return json;
 }
 
+// Nothing of one that says nothing.
+template <class Wishes>
+void put_section_json(Json& json, const char* key, const Wishes& wishes) {
+  if (wishes != Wishes()) json[key] = section_json(wishes);
+}
+
 Json role_json(const RoleSpec& role) {
   Json json = {{"count", role.count}};
   if (role.least) json["min"] = *role.least;
   if (role.most) json["max"] = *role.most;
   if (!role.command.empty()) json["command"] = role.command;
   for (const auto& [name, value] : role.environment) json["env"][name] = value;
+  if (!role.secrets.empty()) json["secrets"] = secrets_json(role.secrets);
   if (role.resources.cpus > 0) json["cpus"] = role.resources.cpus;
   if (role.resources.memory > 0) json["memory"] = bytes_json(role.resources.memory);
   if (role.resources.gpus > 0) json["gpus"] = role.resources.gpus;
@@ -370,28 +323,9 @@ Json role_json(const RoleSpec& role) {
   if (role.restart != RestartPolicy()) json["restart"] = restart_json(role.restart);
   if (role.may_lose != MayLose()) json["may_lose"] = to_text(role.may_lose);
   if (!role.stands_by_for.empty()) json["stands_by_for"] = role.stands_by_for;
+  if (!role.ports.empty()) json["ports"] = role.ports;
+  put_section_json(json, "kubernetes", role.kubernetes);
   return json;
-}
-
-template <class Target>
-Json schema_of(std::span<const Key<Target>> keys) {
-  Json properties = Json::object();
-  for (const Key<Target>& key : keys) {
-    Json schema = Json::parse(key.type.schema);
-    schema["description"] = std::string(key.meaning);
-    properties[std::string(key.name)] = std::move(schema);
-  }
-  return {
-      {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
-}
-
-template <class Target>
-std::string reference_of(std::span<const Key<Target>> keys) {
-  std::string text = "| key | takes | otherwise | meaning |\n|---|---|---|---|\n";
-  for (const Key<Target>& key : keys)
-    str_append(&text, "| `", key.name, "` | ", key.type.name, " | ", key.otherwise, " | ",
-               key.meaning, " |\n");
-  return text;
 }
 
 }  // namespace
@@ -414,6 +348,7 @@ std::string to_job_file(const JobSpec& job) {
   for (const RoleSpec& role : job.roles) json["roles"][role.name] = role_json(role);
   if (!job.until.empty()) json["until"] = job.until;
   for (const auto& [name, value] : job.environment) json["env"][name] = value;
+  if (!job.secrets.empty()) json["secrets"] = secrets_json(job.secrets);
   if (job.once) json["once"] = true;
   put_text("state", job.state);
   put_text("state_keeps", job.state_keeps);
@@ -426,6 +361,9 @@ std::string to_job_file(const JobSpec& job) {
   if (!job.outputs.empty()) json["outputs"] = job.outputs;
   put_text("output_dir", job.output_dir);
   put_text("staging", job.staging);
+  put_section_json(json, "kubernetes", job.kubernetes);
+  put_section_json(json, "slurm", job.slurm);
+  put_section_json(json, "yarn", job.yarn);
   if (job.first_port) json["first_port"] = *job.first_port;
   json["grace"] = duration_text_of(job.grace);
   if (job.time_limit) json["time_limit"] = duration_text_of(*job.time_limit);
@@ -439,14 +377,17 @@ std::string job_file_schema() {
   schema.update(schema_of<JobSpec>(kJobKeys));
   schema["required"] = {"roles"};
   schema["$defs"] = {{"role", schema_of<RoleSpec>(kRoleKeys)},
-                     {"restart", schema_of<RestartPolicy>(kRestartKeys)}};
+                     {"restart", schema_of<RestartPolicy>(kRestartKeys)},
+                     {"secret", secret_schema()}};
+  add_section_schemas(schema["$defs"]);
   return schema.dump(2) + "\n";
 }
 
 std::string job_file_reference() {
   return str_cat("## The job\n\n", reference_of<JobSpec>(kJobKeys), "\n## A role\n\n",
                  reference_of<RoleSpec>(kRoleKeys), "\n## Restarts of a role\n\n",
-                 reference_of<RestartPolicy>(kRestartKeys));
+                 reference_of<RestartPolicy>(kRestartKeys), "\n## A secret\n\n", secret_reference(),
+                 "\n", section_references());
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 //                       /wishes         other numbers of tasks that somebody wants (scaling.h)
 //                       /roster         for the tasks: which of them are absent
 //                       /logs/map_0.log what its tasks wrote
+//                       /secrets        until the launcher has read it: the values of its secrets
 //                       /launcher.log   what the launcher itself had to say
 //
 // Values and calls to the file system, each of which ends at once. Not thread-safe.

@@ -38,6 +38,13 @@ struct GuestCommand {
 };
 enum class Terminal { no, yes };
 
+// How a port of a task is reached from here: where it is, or a command that listens here and brings
+// connections there.
+struct PortWay {
+  std::string host = {};                  // empty: by the command
+  std::vector<std::string> command = {};  // as of RunningCommand
+};
+
 // How many tasks a role had, and is to have.
 struct ScaledRole {
   std::string name;
@@ -93,6 +100,11 @@ class JobPlace {
   virtual Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
                                         const std::vector<std::string>& command,
                                         Terminal terminal) = 0;
+
+  // How port `port` of a task that runs is reached, by one who wants to have it at port `local` of
+  // this machine. Errors: NOT_FOUND; FAILED_PRECONDITION for a task that has no address.
+  virtual Result<PortWay> way_to(const std::string& name, const TaskSight& task, int port,
+                                 int local) = 0;
 };
 
 }  // namespace millrace

@@ -42,7 +42,10 @@ bool was_there(const TaskSight& task) {
 }
 
 std::string words_of(const TaskSight& task) {
-  if (task.stage == TaskStage::running) return "runs";
+  if (task.stage == TaskStage::running) {
+    const std::string ports = to_text(task.ports);
+    return ports.empty() ? "runs" : str_cat("runs; serves ", ports);
+  }
   if (task.stage == TaskStage::ended || task.stage == TaskStage::absent) return task.text;
   return task.text.empty() ? "pending" : str_cat("pending: ", task.text);
 }

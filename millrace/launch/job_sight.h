@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/launch/job_report.h"
+#include "millrace/launch/ports.h"
 
 namespace millrace {
 
@@ -23,6 +24,7 @@ struct TaskSight {
   std::string where = {};   // the machine; empty: none yet
   std::string handle = {};  // what the place calls this attempt; its output is found by it
   int attempt = 1;          // of this task, from 1
+  NamedPorts ports = {};    // that its program serves
   // A pending task that can't come to run by waiting: its image is not there, say.
   bool is_stuck = false;
 };

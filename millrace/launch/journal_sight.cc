@@ -136,6 +136,7 @@ class Replay {
       TaskSight task{.name = named[i].name,
                      .where = seen.machine.empty() ? host_of(seen.address) : seen.machine};
       task.attempt = summary.attempt;
+      task.ports = job_.roles[named[i].role].ports;
       describe(i, summary, sight.stage, task);
       // The attempt that is to come has written nothing yet.
       const int written = tasks_[i].was_started ? task.attempt - (task.handle.empty() ? 1 : 0) : 0;

@@ -159,12 +159,13 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
   return output;
 }
 
-Result<RunningCommand> RunningCommand::start(const std::vector<std::string>& argv) {
+Result<RunningCommand> RunningCommand::start(const std::vector<std::string>& argv, Errors errors) {
   MR_ASSIGN(AskPipe out, make_ask_pipe());
   const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   const pid_t self = getpid();
   const pid_t pid = fork();
-  if (pid == 0) become(argv, nothing.number(), out.write.number(), nothing.number(), self);
+  const Descriptor& err = errors == Errors::heard ? out.write : nothing;
+  if (pid == 0) become(argv, nothing.number(), out.write.number(), err.number(), self);
   if (pid < 0) return error(Code::resource_exhausted, argv[0], ": no process: ", strerror(errno));
   make_nonblocking(out.read);
   return RunningCommand(pid, std::move(out.read));

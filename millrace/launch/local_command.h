@@ -34,7 +34,10 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
 // A program that goes on: its lines come as it writes them. Killed when destroyed.
 class RunningCommand {
  public:
-  static Result<RunningCommand> start(const std::vector<std::string>& argv);
+  // Whether what it writes to standard error comes, too.
+  enum class Errors { dropped, heard };
+  static Result<RunningCommand> start(const std::vector<std::string>& argv,
+                                      Errors errors = Errors::dropped);
 
   RunningCommand(RunningCommand&& other) noexcept;
   RunningCommand& operator=(RunningCommand&&) = delete;

@@ -13,6 +13,7 @@
 #include "millrace/launch/local_company.h"
 #include "millrace/launch/local_guest.h"
 #include "millrace/launch/local_journal.h"
+#include "millrace/launch/secrets.h"
 #include "millrace/launch/supervision.h"
 
 namespace millrace {
@@ -37,7 +38,10 @@ void rest() { poll(nullptr, 0, kLookMilliseconds); }
 
 }  // namespace
 
-Status DetachedHost::check(const JobSpec& job) { return millrace::check(job); }
+Status DetachedHost::check(const JobSpec& job) {
+  MR_TRY(millrace::check(job));
+  return check_no_cluster_secrets(job, "here");
+}
 
 Result<pid_t> DetachedHost::fork_launcher(const KeptJob& job) const {
   std::vector<std::string> command = launch_;

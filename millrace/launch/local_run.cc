@@ -27,6 +27,7 @@
 #include "millrace/launch/local_memory.h"
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_scaling.h"
+#include "millrace/launch/local_secrets.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/poll_time.h"
@@ -666,7 +667,11 @@ Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& op
 
 Result<JobReport> run_locally(const JobSpec& given, const LocalRunOptions& options) {
   MR_TRY(check(given));
-  const JobSpec job = can_scale(options) ? given : of_fixed_size(given);
+  MR_TRY(check_no_cluster_secrets(given, "here"));
+  MR_ASSIGN(const SecretValues secrets, take_secrets(given, options.folder));
+  hide_sources(given);
+  // It holds the values, and is shown to nobody.
+  const JobSpec job = with_secrets(can_scale(options) ? given : of_fixed_size(given), secrets);
   MR_TRY(check_directory(job));
   open_standard_streams();
   MR_ASSIGN(Prepared prepared,
@@ -679,6 +684,7 @@ Result<JobReport> run_locally(const JobSpec& given, const LocalRunOptions& optio
 
 Result<std::string> describe_local_run(const JobSpec& given) {
   MR_TRY(check(given));
+  MR_TRY(check_no_cluster_secrets(given, "here"));
   const JobSpec job = of_fixed_size(given);
   MR_TRY(check_directory(job));
   MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
@@ -687,6 +693,7 @@ Result<std::string> describe_local_run(const JobSpec& given) {
 
 Result<std::string> describe_run_elsewhere(const JobSpec& given, const Reach& reach) {
   MR_TRY(check(given));
+  MR_TRY(check_no_cluster_secrets(given, "there"));
   const JobSpec job = of_fixed_size(given);
   MR_TRY(check_directory(job));
   MR_TRY(check_restarts(job, reach));

@@ -6,6 +6,7 @@
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/placeholders.h"
+#include "millrace/launch/secrets.h"
 
 namespace millrace {
 namespace {
@@ -39,6 +40,12 @@ std::string restarts_of(const JobSpec& job, const std::string& role) {
   const RestartPolicy& policy = std::ranges::find(job.roles, role, &RoleSpec::name)->restart;
   if (policy.when == RestartPolicy::When::never) return "";
   return str_cat("; restart: ", to_text(policy.when), ", ", to_text(policy.budget));
+}
+
+// "; secrets, not shown: DB_PASSWORD (file /x)"
+std::string secrets_words(const JobSpec& job, const std::string& role) {
+  const std::string text = secrets_text(job, *std::ranges::find(job.roles, role, &RoleSpec::name));
+  return text.empty() ? "" : str_cat("; secrets, not shown: ", text);
 }
 
 }  // namespace
@@ -92,7 +99,8 @@ std::string describe(const LaunchPlan& plan, const JobSpec& job) {
   std::string text;
   for (const TaskPlan& task : plan.tasks) {
     str_append(&text, "# ", task.name, task.address.empty() ? "" : " at ", task.address,
-               task.decides ? "; its success decides" : "", restarts_of(job, task.task.job), "\n");
+               task.decides ? "; its success decides" : "", restarts_of(job, task.task.job),
+               secrets_words(job, task.task.job), "\n");
     if (!job.directory.empty()) str_append(&text, "cd ", shell_quoted(job.directory), "\n");
     for (const auto& [name, value] : task.environment)
       str_append(&text, name, "=", shell_quoted(value), " \\\n");

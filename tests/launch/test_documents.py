@@ -89,9 +89,10 @@ def test_jobs_of_other_programs_are_imported_as_the_page_says(shell, tmp_path):
         shell(line)
         job = (tmp_path / "job.yaml").read_text()
         assert "roles:" in job, line
-        # Others may have the ports of the files.
+        # Others may have the ports of the files; and a Secret of the cluster is had there alone.
         (tmp_path / "job.yaml").write_text(re.sub(r"^first_port: .*\n", "", job, flags=re.M))
-        shell("millrace explain job.yaml --cwd .")
+        of_cluster = re.search(r"kubernetes: \S+/\S+", job)
+        shell("millrace explain job.yaml --cwd ." + (" --on k8s" if of_cluster else ""))
 
 
 def test_words_are_counted_once_as_the_page_says(shell, tmp_path):

@@ -204,6 +204,21 @@ class BatchReader {
       account_.took(told, "queue");
     } else if (flag.name == "chdir") {
       take_directory(import_, told, flag.value);
+    } else if (flag.name == "account") {
+      job.slurm.account = flag.value;
+      account_.took(told, "slurm.account");
+    } else if (flag.name == "qos") {
+      job.slurm.qos = flag.value;
+      account_.took(told, "slurm.qos");
+    } else if (flag.name == "reservation") {
+      job.slurm.reservation = flag.value;
+      account_.took(told, "slurm.reservation");
+    } else if (flag.name == "exclusive" && flag.value.empty()) {
+      job.slurm.exclusive = true;
+      account_.took(told, "slurm.exclusive");
+    } else if (flag.name == "constraint" && flag.value.find_first_of("|[(*") != std::string::npos) {
+      job.slurm.constraint = flag.value;
+      account_.took(told, "slurm.constraint, of all roles");
     } else if (flag.name == "time") {
       const auto limit = slurm_time(flag.value);
       if (!limit || limit->count() == 0)

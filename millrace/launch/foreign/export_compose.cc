@@ -69,6 +69,7 @@ Json compose_service(const JobSpec& job, const RoleSpec& role, const ClusterSpec
 
 Result<ExportedJob> export_compose(const JobSpec& job) {
   MR_TRY(check_export(job, "compose file"));
+  MR_TRY(check_exported_secrets(job, "compose file", SecretWords::none));
   MR_TRY(check_images(job, "compose file"));
   // Each service has the whole cluster in its TF_CONFIG.
   if (count_tasks(job) > static_cast<size_t>(kMostComposeTasks))
@@ -102,6 +103,7 @@ Result<ExportedJob> export_compose(const JobSpec& job) {
   if (job.time_limit) exported.notes.push_back("time_limit: compose has none");
   if (!job.queue.empty()) exported.notes.push_back("queue: compose has none");
   note_restarts(job, exported);
+  note_wishes(job, exported);
   exported.text = to_yaml(file);
   return exported;
 }

@@ -11,6 +11,7 @@
 #include "millrace/launch/foreign/export_job.h"
 #include "millrace/launch/foreign/task_words.h"
 #include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/pod_secrets.h"
 #include "millrace/launch/kubernetes/pod_words.h"
 #include "millrace/launch/yaml_text.h"
 
@@ -77,6 +78,8 @@ Result<Json> container_of_role(const PodKind& kind, const RoleSpec& role) {
   }
   for (const auto& [name, value] : environment_of(kind.job, role))
     put_variable(variables, variable_of(name, pod_literal(value)));
+  for (const RoleSecret& secret : secrets_of(kind.job, role))
+    put_variable(variables, secret_variable(kind.job, secret));
   Json container = {
       {"name", kind.container}, {"image", image_of(kind.job, role)}, {"command", command}};
   if (!variables.empty()) container["env"] = std::move(variables);
@@ -197,6 +200,7 @@ Result<Json> replicated_job(const PodKind& kind, const RoleSpec& role) {
 Result<ExportedJob> export_tfjob(const JobSpec& job) {
   MR_TRY(check_export(job, "TFJob"));
   MR_TRY(check_images(job, "TFJob"));
+  MR_TRY(check_exported_secrets(job, "TFJob", SecretWords::of_cluster));
   MR_TRY(check_replica_types(job));
   PodKind kind{.job = job,
                .container = "tensorflow",
@@ -218,6 +222,7 @@ Result<ExportedJob> export_tfjob(const JobSpec& job) {
         {"template", {{"spec", std::move(pod)}}}};
   }
   note_restarts(job, exported);
+  note_wishes(job, exported);
   exported.text = to_yaml({{"apiVersion", "kubeflow.org/v1"},
                            {"kind", "TFJob"},
                            {"metadata", {{"name", job.name}}},
@@ -228,6 +233,7 @@ Result<ExportedJob> export_tfjob(const JobSpec& job) {
 Result<ExportedJob> export_job_set(const JobSpec& job) {
   MR_TRY(check_export(job, "JobSet"));
   MR_TRY(check_images(job, "JobSet"));
+  MR_TRY(check_exported_secrets(job, "JobSet", SecretWords::of_cluster));
   PodKind kind{.job = job,
                .container = "task",
                .index_path = "metadata.annotations['batch.kubernetes.io/job-completion-index']",
@@ -259,6 +265,7 @@ Result<ExportedJob> export_job_set(const JobSpec& job) {
           "roles.", role.name, ".restart: a task that has ended well is not started again"));
   }
   note_restarts(job, exported);
+  note_wishes(job, exported);
   exported.text = to_yaml({{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
                            {"kind", "JobSet"},
                            {"metadata", std::move(metadata)},

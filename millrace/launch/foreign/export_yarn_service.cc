@@ -98,6 +98,7 @@ Json component_of(const JobSpec& job, const RoleSpec& role, const ClusterSpec& c
 
 Result<ExportedJob> export_yarn_service(const JobSpec& job) {
   MR_TRY(check_export(job, "service of YARN"));
+  MR_TRY(check_exported_secrets(job, "service of YARN", SecretWords::none));
   if (!job.volumes.empty())
     return invalid(
         "volumes: a component of YARN sees the file systems of its machine; leave them "
@@ -137,6 +138,7 @@ Result<ExportedJob> export_yarn_service(const JobSpec& job) {
       "the tasks' names are of YARN's DNS (hadoop.registry.dns.enabled), and "
       "each task has to bind its own port");
   note_restarts(job, exported);
+  note_wishes(job, exported);
   return exported;
 }
 

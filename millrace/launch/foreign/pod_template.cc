@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/job_file_key.h"
 
 namespace millrace {
 namespace {
@@ -99,7 +100,7 @@ class ContainerReader {
             return {};
           }},
          {"volumeMounts", [this](const YamlValue& value) { return read_mounts(value); }},
-         {"ports", leave(account_, kPortsOwn)}}));
+         {"ports", [this](const YamlValue& value) { return read_ports(value); }}}));
     return take_join();
   }
 
@@ -144,7 +145,46 @@ class ContainerReader {
       account_.took(source, str_cat("{task_index}, where the command says $(", name, ")"));
       return {};
     }
+    MR_ASSIGN(const auto secret, find_field(source, "secretKeyRef"));
+    if (secret) return read_secret(source, *secret, name);
     account_.left(source, "its value stands in the cluster; a job file has texts only");
+    return {};
+  }
+
+  Status read_secret(const YamlValue& source, const YamlValue& reference,
+                     const std::string& variable) {
+    MR_ASSIGN(const auto named, find_field(reference, "name"));
+    MR_ASSIGN(const auto keyed, find_field(reference, "key"));
+    if (!named || !keyed) return reference.refuse("name and key are expected");
+    MR_ASSIGN(const std::string name, named->text());
+    MR_ASSIGN(const std::string key_of_it, keyed->text());
+    const SecretSource from{.kind = SecretSource::Kind::kubernetes,
+                            .from = str_cat(name, "/", key_of_it)};
+    if (const Status fits = check_secret(variable, from); !fits.ok()) {
+      account_.left(source, fits.message());
+      return {};
+    }
+    role_.secrets[variable] = from;
+    account_.took(source, key(str_cat("secrets.", variable)));
+    return {};
+  }
+
+  // But those by which tasks find each other: they have one each anyway.
+  Status read_ports(const YamlValue& list) {
+    MR_ASSIGN(const std::vector<YamlValue> ports, list.elements());
+    NamedPorts named_ports;
+    for (const YamlValue& port : ports) {
+      MR_ASSIGN(const auto name, find_field(port, "name"));
+      MR_ASSIGN(const auto number, find_field(port, "containerPort"));
+      if (!name || !number) continue;
+      MR_ASSIGN(const std::string text, name->text());
+      MR_ASSIGN(named_ports[text], number->whole_number(1, 65535));
+      if (!check_ports(named_ports).ok()) named_ports.erase(text);
+    }
+    role_.ports = named_ports;
+    if (named_ports.empty() || named_ports.size() < ports.size()) account_.left(list, kPortsOwn);
+    if (!named_ports.empty())
+      account_.took(list, str_cat(key("ports"), ": ", to_text(named_ports)));
     return {};
   }
 
@@ -277,7 +317,45 @@ Status read_containers(const YamlValue& list, Import& import, RoleSpec& role,
   return ContainerReader(import, role, claims).read(containers[task]);
 }
 
+// As a job file writes it: "gpu=yes:NoSchedule".
+Result<Toleration> toleration_of(const YamlValue& value) {
+  std::map<std::string, std::string> texts;
+  MR_TRY(job_file::put_labels(value, texts));
+  std::string text = texts["key"].empty() ? "*" : texts["key"];
+  if (texts["operator"] != "Exists") str_append(&text, "=", texts["value"]);
+  if (!texts["effect"].empty()) str_append(&text, ":", texts["effect"]);
+  if (!texts["tolerationSeconds"].empty())
+    str_append(&text, " for ", texts["tolerationSeconds"], "s");
+  Result<Toleration> toleration = parse_toleration(text);
+  if (!toleration.ok()) return value.refuse(toleration.status().message());
+  return toleration;
+}
+
+Status read_pull_secrets(const YamlValue& list, std::vector<std::string>& secrets) {
+  MR_ASSIGN(const std::vector<YamlValue> entries, list.elements());
+  for (const YamlValue& entry : entries) {
+    MR_ASSIGN(const auto name, find_field(entry, "name"));
+    if (!name) return entry.refuse("name is expected");
+    MR_ASSIGN(std::string text, name->text());
+    secrets.push_back(std::move(text));
+  }
+  return {};
+}
+
+// One scheduler finds machines for the whole job.
+Status read_scheduler(const YamlValue& value, Import& import) {
+  MR_ASSIGN(const std::string scheduler, value.text());
+  if (scheduler == "default-scheduler") {
+    import.account.left(value, "it is the cluster's own");
+    return {};
+  }
+  import.job.kubernetes.scheduler = scheduler;
+  import.account.took(value, "kubernetes.scheduler");
+  return {};
+}
+
 Status read_pod(const YamlValue& pod, Import& import, RoleSpec& role) {
+  const std::string wishes = str_cat("roles.", role.name, ".kubernetes.");
   ImportAccount& account = import.account;
   Variables claims;
   return read_fields(
@@ -290,6 +368,26 @@ Status read_pod(const YamlValue& pod, Import& import, RoleSpec& role) {
        {"containers",
         [&](const YamlValue& value) { return read_containers(value, import, role, claims); }},
        {"initContainers", leave(account, kAlone)},
+       {"tolerations",
+        [&](const YamlValue& value) -> Status {
+          MR_ASSIGN(const std::vector<YamlValue> entries, value.elements());
+          for (const YamlValue& entry : entries) {
+            MR_ASSIGN(Toleration toleration, toleration_of(entry));
+            role.kubernetes.tolerations.push_back(std::move(toleration));
+          }
+          account.took(value, wishes + "tolerations");
+          return {};
+        }},
+       {"imagePullSecrets",
+        [&](const YamlValue& value) -> Status {
+          MR_TRY(read_pull_secrets(value, role.kubernetes.pull_secrets));
+          account.took(value, wishes + "pull_secrets");
+          return {};
+        }},
+       {"priorityClassName", take_text(account, wishes + "priority", role.kubernetes.priority)},
+       {"serviceAccountName",
+        take_text(account, wishes + "service_account", role.kubernetes.service_account)},
+       {"schedulerName", [&](const YamlValue& value) { return read_scheduler(value, import); }},
        {"nodeSelector",
         [&](const YamlValue& value) -> Status {
           MR_ASSIGN(const auto labels, value.texts());

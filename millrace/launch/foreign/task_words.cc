@@ -5,6 +5,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/placeholders.h"
+#include "millrace/launch/secrets.h"
 
 namespace millrace {
 namespace {
@@ -54,6 +55,36 @@ Status check_export(const JobSpec& job, std::string_view format) {
   MR_TRY(check(job));
   if (is_submitted_name(job.name)) return {};
   return invalid("a ", format, " has a name; give the job one: ", kSubmittedNameRule);
+}
+
+Status check_exported_secrets(const JobSpec& job, std::string_view format, SecretWords words) {
+  for (const RoleSecret& secret : secrets_of(job)) {
+    const bool is_of_cluster = secret.source.kind == SecretSource::Kind::kubernetes;
+    if (is_of_cluster && words == SecretWords::of_cluster) continue;
+    if (words == SecretWords::of_cluster)
+      return invalid("secrets.", secret.key, ": a ", format, " names Secrets of the cluster, and ",
+                     "this is of the ", to_text(secret.source),
+                     "; make a Secret of it, and write {kubernetes: NAME/KEY}");
+    return invalid("secrets.", secret.key, ": a ", format,
+                   " has no secrets by reference; leave it ", "out, and add it there by hand");
+  }
+  return {};
+}
+
+void note_wishes(const JobSpec& job, ExportedJob& exported) {
+  if (job.kubernetes != KubernetesWishes())
+    exported.notes.push_back("kubernetes: it is for millrace's own objects; add it there by hand");
+  for (const RoleSpec& role : job.roles) {
+    const std::string key = str_cat("roles.", role.name, ".");
+    if (role.kubernetes != KubernetesWishes())
+      exported.notes.push_back(
+          str_cat(key, "kubernetes: it is for millrace's own objects; add it there by hand"));
+    if (!role.ports.empty())
+      exported.notes.push_back(str_cat(key, "ports: ", to_text(role.ports),
+                                       ": they are served, and nobody is told of them"));
+  }
+  if (job.slurm != SlurmWishes()) exported.notes.push_back("slurm: nothing of it is said there");
+  if (job.yarn != YarnWishes()) exported.notes.push_back("yarn: nothing of it is said there");
 }
 
 const std::string& image_of(const JobSpec& job, const RoleSpec& role) {

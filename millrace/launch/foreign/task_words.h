@@ -30,6 +30,12 @@ std::string exported_config(const ClusterSpec& cluster, const RoleSpec& role,
 
 // What check() demands, and a name. `format` is for messages.
 Status check_export(const JobSpec& job, std::string_view format);
+// INVALID_ARGUMENT if a secret has its value from elsewhere than `format` can say: from a cluster's
+// Secret alone, or from nowhere.
+enum class SecretWords { none, of_cluster };
+Status check_exported_secrets(const JobSpec& job, std::string_view format, SecretWords words);
+// Notes of ports and of what is asked of managers, for formats that have no words for it.
+void note_wishes(const JobSpec& job, ExportedJob& exported);
 // INVALID_ARGUMENT unless each role has an image.
 Status check_images(const JobSpec& job, std::string_view format);
 const std::string& image_of(const JobSpec& job, const RoleSpec& role);

@@ -9,10 +9,13 @@
 #include "millrace/launch/kubernetes/faults.h"
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/object_words.h"
+#include "millrace/launch/kubernetes/pod_secrets.h"
+#include "millrace/launch/kubernetes/pod_wishes.h"
 #include "millrace/launch/kubernetes/scale_plan.h"
 #include "millrace/launch/kubernetes/seen_pod.h"
 #include "millrace/launch/kubernetes/sight.h"
 #include "millrace/launch/local_command.h"
+#include "millrace/launch/local_secrets.h"
 
 namespace millrace {
 namespace {
@@ -23,7 +26,9 @@ using std::chrono::seconds;
 
 // How long the tasks' grace and the cluster's own work may take until all is gone.
 constexpr seconds kToBeGone{120};
-// All that a job may consist of.
+// Where Volcano is installed: gone when the head is, which owns it.
+constexpr const char* kPodGroups = "podgroups.scheduling.volcano.sh";
+// All else that a job may consist of.
 constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
 
 std::string in_hexadecimal(uint64_t number) {
@@ -115,19 +120,38 @@ Result<Objects> KubernetesPlace::items(const std::vector<std::string>& words) {
   return items_of(answer);
 }
 
+Status KubernetesPlace::find_secrets(const JobSpec& job) {
+  const std::vector<std::string> names = cluster_secrets_of(job);
+  if (names.empty()) return {};
+  std::vector<std::string> words = {"get", "secrets", "--ignore-not-found"};
+  words.insert(words.end(), names.begin(), names.end());
+  const Result<Objects> secrets = items(words);
+  // Without the right to see them: a pod that does not find its own says so.
+  if (secrets.status().code() == Code::permission_denied) return {};
+  if (!secrets.ok()) return secrets.status();
+  return check_cluster_secrets(job, *secrets);
+}
+
 Status KubernetesPlace::submit(const JobSpec& job) {
-  const KubernetesDraw draw{
+  KubernetesDraw draw{
       .token = str_cat(in_hexadecimal(random_.next()), in_hexadecimal(random_.next())),
       .run = in_hexadecimal(random_.next()),
       .admission = to_text(Admission{.since = now()})};
+  MR_ASSIGN(draw.secrets, read_secrets(job));
   MR_ASSIGN(const Objects manifests, kubernetes_manifests(job, draw));
+  MR_TRY(find_secrets(job).with(str_cat("submitting '", job.name, "'")));
   const Status made = create(manifests, is_gang(job));
   if (made.ok()) return {};
   // Without a cluster or a login nothing can have been made.
   if (made.code() == Code::failed_precondition || made.code() == Code::unauthenticated)
     return made.with(str_cat("submitting '", job.name, "'"));
   // Whatever came into being of this submission, and nothing of a job that has the name already.
-  const Status undone = remove_labelled(str_cat(kRunLabel, "=", draw.run));
+  const std::string of_this_run = str_cat(kRunLabel, "=", draw.run);
+  const Status undone = remove_labelled(of_this_run);
+  // Of a cluster that does not know such objects there are none.
+  if (is_of_volcano(job))
+    (void)ask({"delete", kPodGroups, "--selector", of_this_run, "--ignore-not-found"}, "",
+              Tries::one);
   if (made.code() == Code::already_exists)
     return error(Code::already_exists, "there is a job '", job.name,
                  "' already: choose another name, or remove that with millrace stop ", job.name,
@@ -276,6 +300,12 @@ Result<GuestCommand> KubernetesPlace::guest_of(const std::string&, const TaskSig
   words.push_back("--");
   words.insert(words.end(), command.begin(), command.end());
   return GuestCommand{.words = kubectl(words)};
+}
+
+Result<PortWay> KubernetesPlace::way_to(const std::string&, const TaskSight& task, int port,
+                                        int local) {
+  return PortWay{.command = kubectl({"port-forward", str_cat("pod/", task.handle),
+                                     str_cat(local, ":", port), "--address=127.0.0.1"})};
 }
 
 }  // namespace millrace

@@ -48,6 +48,9 @@ class KubernetesPlace final : public JobPlace {
   Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
                                 const std::vector<std::string>& command,
                                 Terminal terminal) override;
+  // By kubectl port-forward.
+  Result<PortWay> way_to(const std::string& name, const TaskSight& task, int port,
+                         int local) override;
 
  private:
   // Of all objects of the job.
@@ -57,6 +60,8 @@ class KubernetesPlace final : public JobPlace {
   Result<std::string> ask(const std::vector<std::string>& words, const std::string& input,
                           Tries tries);
   Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
+  // That those are there which the job is to find in the cluster.
+  Status find_secrets(const JobSpec& job);
   Status create(const std::vector<nlohmann::ordered_json>& manifests, bool is_gang);
   Status remove_labelled(const std::string& selector);
   Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);

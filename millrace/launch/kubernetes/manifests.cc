@@ -13,6 +13,8 @@
 #include "millrace/launch/job_file.h"
 #include "millrace/launch/kubernetes/gang.h"
 #include "millrace/launch/kubernetes/pod_restarts.h"
+#include "millrace/launch/kubernetes/pod_secrets.h"
+#include "millrace/launch/kubernetes/pod_wishes.h"
 #include "millrace/launch/kubernetes/pod_words.h"
 #include "millrace/launch/kubernetes/role_sizes.h"
 #include "millrace/launch/reach.h"
@@ -36,16 +38,19 @@ constexpr const char* kFailuresField =
     "metadata.annotations['batch.kubernetes.io/job-index-failure-count']";
 
 Json labels_of_job(const JobSpec& job) {
-  return {{"app.kubernetes.io/name", "millrace"},
-          {kInstanceLabel, job.name},
-          {kManagedByLabel, "millrace"}};
+  Json labels = {{"app.kubernetes.io/name", "millrace"},
+                 {kInstanceLabel, job.name},
+                 {kManagedByLabel, "millrace"}};
+  for (const auto& [name, value] : job.kubernetes.labels) labels[name] = value;
+  return labels;
 }
 
 Json labels_of_role(const JobSpec& job, const RoleSpec& role) {
   Json labels = labels_of_job(job);
-  labels["app.kubernetes.io/component"] = dns_name_of(role.name);
+  for (const auto& [name, value] : role.kubernetes.labels) labels[name] = value;
+  labels[kComponentLabel] = dns_name_of(role.name);
   // Kueue, where it is installed, holds each role back until its queue has room for all its tasks.
-  if (!job.queue.empty()) labels[kQueueLabel] = job.queue;
+  if (!job.queue.empty() && !is_of_volcano(job)) labels[kQueueLabel] = job.queue;
   return labels;
 }
 
@@ -99,6 +104,13 @@ Json secret_of(const JobSpec& job, const KubernetesDraw& draw) {
           {"stringData", {{kTokenKey, draw.token}}}};
 }
 
+Json own_secret(const JobSpec& job, const SecretValues& values) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"metadata", {{"name", own_secret_of(job.name)}, {"labels", labels_of_job(job)}}},
+          {"stringData", values}};
+}
+
 int may_lose_of(const RoleSpec& role) { return role.may_lose.of(role.count); }
 
 // "map=2,ps=1"
@@ -142,6 +154,8 @@ Json variables_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& r
   add("PYTHONUNBUFFERED", "1");
   add(kReportFileVariable, kTerminationLog);
   for (const auto& [name, value] : environment_of(job, role)) add(name, pod_literal(value));
+  for (const RoleSecret& secret : secrets_of(job, role))
+    variables.push_back(secret_variable(job, secret));
   if (restarts.restarts > 0)
     variables.push_back({{"name", kFailuresVariable},
                          {"valueFrom", {{"fieldRef", {{"fieldPath", kFailuresField}}}}}});
@@ -177,6 +191,8 @@ Json container_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& r
       {"command", command_line(job, role, restarts)},
       {"env", variables_of(job, role, restarts)},
       {"ports", Json::array({{{"name", "grpc"}, {"containerPort", kConventionalPort}}})}};
+  for (const auto& [name, port] : role.ports)
+    container["ports"].push_back({{"name", name}, {"containerPort", port}});
   if (!job.directory.empty()) container["workingDir"] = job.directory;
   if (Json resources = pod_resources(role.resources); !resources.empty())
     container["resources"] = std::move(resources);
@@ -219,6 +235,7 @@ Json job_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restart
   if (job.time_limit) spec["activeDeadlineSeconds"] = ceil<seconds>(*job.time_limit).count();
   const Json labels = labels_of_role(job, role);
   spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role, restarts)}};
+  add_wishes(job, role, spec["template"]);
   const std::vector<std::string> deciding = deciding_roles(job);
   const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
   Json annotations = {{kRoleAnnotation, role.name},
@@ -259,6 +276,7 @@ void hold_back(std::vector<Json>& manifests, const std::string& admission) {
 
 Status check_for_kubernetes(const JobSpec& job) {
   MR_TRY(check(job));
+  MR_TRY(check_pod_wishes(job));
   for (const RoleSpec& role : job.roles) MR_TRY(pod_restarts(role).status());
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   std::set<std::string> names;
@@ -307,6 +325,8 @@ Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job, const Kuberne
   MR_ASSIGN(Json cluster, config_map_of(job));
   manifests.push_back(std::move(cluster));
   manifests.push_back(secret_of(job, draw));
+  if (has_own_secret(job)) manifests.push_back(own_secret(job, draw.secrets));
+  if (is_of_volcano(job)) manifests.push_back(pod_group_of(job, labels_of_job(job)));
   for (const RoleSpec& role : job.roles) {
     MR_ASSIGN(const PodRestarts restarts, pod_restarts(role));
     manifests.push_back(job_of(job, role, restarts));
@@ -329,7 +349,7 @@ bool may_be_scaled(const JobSpec& job) { return std::ranges::any_of(job.roles, s
 bool is_gang(const JobSpec& job) {
   int tasks = 0;
   for (const RoleSpec& role : job.roles) tasks += role.count;
-  return tasks > 1 && job.queue.empty();
+  return tasks > 1 && job.queue.empty() && !is_of_volcano(job);
 }
 
 std::string roster_of(const JobSpec& job) {

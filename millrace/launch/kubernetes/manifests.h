@@ -3,6 +3,8 @@
 //   Service   NAME            headless: makes the names by which the tasks find each other
 //   ConfigMap NAME-cluster    the cluster, once for all: cluster.json; and, if roles may be scaled,
 //                             who is absent now: roster; and the job file
+//   Secret    NAME-secrets    of a job with secrets that the cluster has not: their values
+//   PodGroup  NAME            of a job whose machines Volcano finds, which alone knows such objects
 //   Secret    NAME-token      by which the job's tasks know each other's farewells
 //   Job       NAME-ROLE       one per role, indexed: pod I is task I, as NAME-ROLE-I.NAME
 //
@@ -22,6 +24,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/launch/job.h"
+#include "millrace/launch/secrets.h"
 
 namespace millrace {
 
@@ -31,11 +34,14 @@ struct KubernetesDraw {
   std::string run = {};    // a label of all objects; empty: none
   // Of a gang, what stands on its head (gang.h), and its Jobs are suspended; empty: they are not.
   std::string admission = {};
+  // Of the job's secrets that are not of the cluster. Without them the objects can be shown.
+  SecretValues secrets = {};
 };
 
 // What the objects carry for those who look at them again (sight.h).
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
+inline constexpr const char* kComponentLabel = "app.kubernetes.io/component";
 inline constexpr const char* kRunLabel = "millrace-run";
 inline constexpr const char* kQueueLabel = "kueue.x-k8s.io/queue-name";
 inline constexpr const char* kRoleAnnotation = "millrace/role";

@@ -29,7 +29,7 @@ std::string content(const std::string& path) {
 }
 
 TEST_CASE("jobs in testdata become the objects beside them") {
-  for (const std::string name : {"training", "elastic"}) {
+  for (const std::string name : {"training", "elastic", "placed"}) {
     const std::string file = "testdata/" + name + ".job.yaml";
     const JobSpec job = parse_job_file(content(file), file).value();
     CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()) ==

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -60,11 +62,48 @@ std::map<std::string, std::string> texts_of(const Json& object) {
   return texts;
 }
 
-bool takes_pods(const Json& node) {
-  if (object_part(node, {"spec", "unschedulable"}) == true) return false;
+bool takes_pods(const Json& node) { return object_part(node, {"spec", "unschedulable"}) != true; }
+
+std::vector<Taint> taints_of(const Json& node) {
+  std::vector<Taint> taints;
   for (const Json& taint : object_part(node, {"spec", "taints"}))
-    if (object_text(taint, {"effect"}) != "PreferNoSchedule") return false;
-  return true;
+    if (object_text(taint, {"effect"}) != "PreferNoSchedule")
+      taints.push_back({.key = object_text(taint, {"key"}),
+                        .value = object_text(taint, {"value"}),
+                        .effect = object_text(taint, {"effect"})});
+  return taints;
+}
+
+bool tolerates(const PodWish& wish, const Taint& taint) {
+  return std::ranges::any_of(wish.tolerations, [&](const PodToleration& it) {
+    return (it.key.empty() || it.key == taint.key) &&
+           (it.effect.empty() || it.effect == taint.effect) &&
+           (it.of_any_value || it.value == taint.value);
+  });
+}
+
+bool is_open_to(const Machine& machine, const PodWish& wish) {
+  return std::ranges::all_of(machine.taints,
+                             [&](const Taint& taint) { return tolerates(wish, taint); });
+}
+
+std::vector<PodToleration> tolerations_of(const Json& spec) {
+  std::vector<PodToleration> tolerations;
+  for (const Json& it : object_part(spec, {"tolerations"}))
+    tolerations.push_back({.key = object_text(it, {"key"}),
+                           .of_any_value = object_text(it, {"operator"}) == "Exists",
+                           .value = object_text(it, {"value"}),
+                           .effect = object_text(it, {"effect"})});
+  return tolerations;
+}
+
+// Of the pods that we make: they keep apart from those of their own role.
+std::string apart_of(const Json& spec) {
+  std::string label;
+  for (const Json& term : object_part(
+           spec, {"affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}))
+    label = object_text(term, {"topologyKey"});
+  return label;
 }
 
 bool is_over(const Json& pod) {
@@ -85,7 +124,8 @@ int64_t amount_in(const Amounts& amounts, std::string_view name) {
 }
 
 bool has_room(const Machine& machine, const PodWish& wish) {
-  return has_labels(machine, wish) && std::ranges::all_of(wish.asks, [&](const auto& ask) {
+  return has_labels(machine, wish) && is_open_to(machine, wish) &&
+         std::ranges::all_of(wish.asks, [&](const auto& ask) {
            return ask.second <= 0 || ask.second <= amount_in(machine.free, ask.first);
          });
 }
@@ -113,10 +153,23 @@ double size_of(const PodWish& wish, const Amounts& all) {
   return size;
 }
 
-Machine* best_for(std::vector<Machine>& machines, const PodWish& wish) {
+// What the machine has of the label by which pods keep apart; without that it is no place for them.
+std::optional<std::string> place_of(const Machine& machine, const std::string& label) {
+  const auto found = machine.labels.find(label);
+  return found == machine.labels.end() ? std::optional<std::string>() : found->second;
+}
+
+// `taken`: where pods of the wish are that keep apart.
+Machine* best_for(std::vector<Machine>& machines, const PodWish& wish,
+                  const std::set<std::string>& taken) {
+  const auto is_free = [&](const Machine& machine) {
+    if (wish.apart.empty()) return true;
+    const auto place = place_of(machine, wish.apart);
+    return place && !taken.contains(*place);
+  };
   Machine* best = nullptr;
   for (Machine& machine : machines)
-    if (has_room(machine, wish) &&
+    if (has_room(machine, wish) && is_free(machine) &&
         (best == nullptr || left_over(machine, wish) < left_over(*best, wish)))
       best = &machine;
   return best;
@@ -136,7 +189,9 @@ int64_t thousandths_of(std::string_view quantity) {
 }
 
 PodWish wish_of(const Json& spec) {
-  PodWish wish{.nodes = texts_of(object_part(spec, {"nodeSelector"}))};
+  PodWish wish{.tolerations = tolerations_of(spec),
+               .apart = apart_of(spec),
+               .nodes = texts_of(object_part(spec, {"nodeSelector"}))};
   for (const Json& container : object_part(spec, {"containers"}))
     add(wish.asks, asks_of(container));
   // They run before the others, one after the other.
@@ -155,6 +210,7 @@ std::vector<Machine> machines_of(const std::vector<Json>& objects) {
   for (const Json& object : objects) {
     if (object_text(object, {"kind"}) != "Node" || !takes_pods(object)) continue;
     Machine machine{.name = object_text(object, {"metadata", "name"}),
+                    .taints = taints_of(object),
                     .labels = texts_of(object_part(object, {"metadata", "labels"})),
                     .whole = amounts_of(object_part(object, {"status", "allocatable"}))};
     machine.free = machine.whole;
@@ -179,9 +235,11 @@ int64_t put_on(std::vector<Machine>& machines, const std::vector<PodWish>& wishe
                            [&](const PodWish* wish) { return size_of(*wish, all); });
   int64_t placed = 0;
   for (const PodWish* wish : order) {
+    std::set<std::string> taken;
     for (int64_t i = 0; i < wish->count; ++i) {
-      Machine* machine = best_for(machines, *wish);
+      Machine* machine = best_for(machines, *wish, taken);
       if (machine == nullptr) break;
+      if (!wish->apart.empty()) taken.insert(*place_of(*machine, wish->apart));
       take(*machine, wish->asks);
       ++placed;
     }

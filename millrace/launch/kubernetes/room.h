@@ -1,7 +1,8 @@
 // How much room a cluster's machines have, and how many pods of a job find a place there: requests
-// against what is allocatable and not taken, machine by machine, by node selectors and taints.
-// Pure, of objects as the cluster tells them. It knows less than the scheduler does (affinities,
-// volumes, preemption): what follows of it may be put off, and must not be forbidden for ever.
+// against what is allocatable and not taken, machine by machine, by node selectors, taints, and
+// what keeps a role's pods apart. Pure, of objects as the cluster tells them. It knows less than
+// the scheduler does (other affinities, volumes, preemption): what follows of it may be put off,
+// and must not be forbidden for ever.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,33 @@ using Amounts = std::map<std::string, int64_t, std::less<>>;
 // below it.
 int64_t thousandths_of(std::string_view quantity);
 
+// Keeps off pods that don't tolerate it.
+struct Taint {
+  std::string key = {};
+  std::string value = {};
+  std::string effect = {};
+};
+
 struct Machine {
   std::string name = {};
+  std::vector<Taint> taints = {};
   std::map<std::string, std::string> labels = {};
   Amounts whole = {};  // when nothing runs there
   Amounts free = {};
 };
 
+// Of pods; without a key of all taints, without an effect of each.
+struct PodToleration {
+  std::string key = {};
+  bool of_any_value = false;
+  std::string value = {};
+  std::string effect = {};
+};
+
 // Pods that are all alike.
 struct PodWish {
+  std::vector<PodToleration> tolerations = {};
+  std::string apart = {};  // the label of which no two of them have the same machine's value
   Amounts asks = {};
   std::map<std::string, std::string> nodes = {};  // the labels that their machine has to have
   int64_t count = 0;
@@ -38,7 +57,7 @@ struct PodWish {
 // Of a pod's spec, or that in a template: what its containers ask for, and a place.
 PodWish wish_of(const nlohmann::ordered_json& pod_spec);
 
-// Those that take pods which tolerate nothing, with the room that `pods` leave; objects of other
+// Those that take pods, with the room that `pods` leave; objects of other
 // kinds are passed over.
 std::vector<Machine> machines_of(const std::vector<nlohmann::ordered_json>& objects);
 

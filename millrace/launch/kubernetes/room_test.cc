@@ -82,6 +82,38 @@ TEST_CASE("machines that are closed or tainted have no room") {
   CHECK(put_on(machines, {pods(9, "1")}) == 4);
 }
 
+TEST_CASE("pods that tolerate what keeps others off have room there") {
+  Json dear = node("a", "4");
+  dear["spec"]["taints"] = {{{"key", "gpu"}, {"value", "yes"}, {"effect", "NoSchedule"}}};
+  Json gone = node("b", "4");
+  gone["spec"]["taints"] = {{{"key", "gpu"}, {"value", "yes"}, {"effect", "NoSchedule"}},
+                            {{"key", "node.kubernetes.io/unreachable"}, {"effect", "NoExecute"}}};
+  const auto fit = [&](const Json& toleration) {
+    Json asking = spec({{"cpu", "1"}});
+    asking["tolerations"] = Json::array({toleration});
+    PodWish wish = wish_of(asking);
+    wish.count = 9;
+    auto machines = machines_of({dear, gone});
+    return put_on(machines, {wish});
+  };
+  CHECK(fit({{"key", "gpu"}, {"operator", "Exists"}}) == 4);
+  CHECK(fit({{"key", "gpu"}, {"value", "yes"}, {"effect", "NoSchedule"}}) == 4);
+  CHECK(fit({{"key", "gpu"}, {"value", "no"}, {"effect", "NoSchedule"}}) == 0);
+  CHECK(fit({{"key", "gpu"}, {"operator", "Exists"}, {"effect", "NoExecute"}}) == 0);
+  CHECK(fit({{"operator", "Exists"}}) == 8);
+}
+
+TEST_CASE("pods that keep apart have one place for each value of their label") {
+  Json asking = spec({{"cpu", "1"}});
+  asking["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+      Json::array({{{"topologyKey", "rack"}}});
+  PodWish wish = wish_of(asking);
+  wish.count = 9;
+  auto machines = machines_of({node("a", "4", {{"rack", "1"}}), node("b", "4", {{"rack", "1"}}),
+                               node("c", "4", {{"rack", "2"}}), node("d", "4")});
+  CHECK(put_on(machines, {wish}) == 2);
+}
+
 TEST_CASE("a pod that asks for nothing takes one of the places for pods") {
   Json small = node("a", "4");
   small["status"]["allocatable"]["pods"] = "3";

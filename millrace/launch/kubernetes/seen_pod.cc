@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kOfSigterm = 128 + 15;
+constexpr const char* kOwnPort = "grpc";  // by which tasks find each other
 // Kubernetes writes it on pods of Jobs that try their indexes again.
 constexpr const char* kFailuresAnnotation = "batch.kubernetes.io/job-index-failure-count";
 
@@ -132,6 +133,10 @@ Pod seen_pod(const Json& object) {
           .node = object_text(object, {"spec", "nodeName"}),
           .created = object_text(object, {"metadata", "creationTimestamp"}),
           .failures = number_of(annotation_of(object, kFailuresAnnotation))};
+  for (const Json& container : object_part(object, {"spec", "containers"}))
+    for (const Json& port : object_part(container, {"ports"}))
+      if (const std::string name = object_text(port, {"name"}); name != kOwnPort)
+        pod.ports[name] = static_cast<int>(object_number(port, {"containerPort"}));
   const std::string phase = object_text(object, {"status", "phase"});
   for (const Json& status : object_part(object, {"status", "containerStatuses"})) {
     const Json& state = object_part(status, {"state"});

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "millrace/launch/exit_reason.h"
+#include "millrace/launch/ports.h"
 
 namespace millrace {
 
@@ -17,6 +18,7 @@ struct Pod {
   std::string name;
   std::string node;
   std::string created;
+  NamedPorts ports = {};
   PodStage stage = PodStage::pending;
   std::string waits_for = {};
   bool is_stuck = false;

@@ -137,6 +137,7 @@ class Look {
   void add_with_pod(const Pod& pod, TaskSight& task) {
     task.where = pod.node;
     task.handle = pod.name;
+    task.ports = pod.ports;
     if (pod.stage == PodStage::pending) {
       task.text = pod.waits_for;
       task.is_stuck = pod.is_stuck;

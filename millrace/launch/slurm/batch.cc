@@ -5,6 +5,7 @@
 #include "millrace/launch/job_file.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/secrets.h"
 #include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/slurm/srun.h"
 
@@ -23,8 +24,11 @@ constexpr const char* kNoPath = " \t\n\v\f\r\"'%\\,#";  // or stands for somethi
 // No line of a job file is this: its lines begin with keys, blanks or dashes.
 constexpr std::string_view kEnd = "END_OF_JOB";
 
-std::string constraint_of(const RoleSpec& role) {
-  std::string features;
+std::string constraint_of(const JobSpec& job, const RoleSpec& role) {
+  std::string features = job.slurm.constraint;
+  // What says "or" is one part of what is asked for.
+  if (!role.nodes.empty() && features.find('|') != std::string::npos && !features.starts_with('['))
+    features = str_cat("(", features, ")");
   for (const auto& [label, value] : role.nodes)
     str_append(&features, features.empty() ? "" : "&", value.empty() ? label : value);
   return features;
@@ -39,9 +43,15 @@ void append_component(std::string& text, const JobSpec& job, const RoleSpec& rol
   append_directive(text, "--no-requeue");
   append_directive(text, "--no-kill");
   if (!job.queue.empty()) append_directive(text, str_cat("--partition=", job.queue));
+  const SlurmWishes& wishes = job.slurm;
+  if (!wishes.account.empty()) append_directive(text, str_cat("--account=", wishes.account));
+  if (!wishes.qos.empty()) append_directive(text, str_cat("--qos=", wishes.qos));
+  if (!wishes.reservation.empty())
+    append_directive(text, str_cat("--reservation=", wishes.reservation));
+  if (wishes.exclusive) append_directive(text, "--exclusive");
   append_directive(text, str_cat("--ntasks=", tasks));
   for (const std::string& words : slurm_resources(role.resources)) append_directive(text, words);
-  if (const std::string features = constraint_of(role); !features.empty())
+  if (const std::string features = constraint_of(job, role); !features.empty())
     append_directive(text, str_cat("--constraint=", features));
 }
 
@@ -72,6 +82,7 @@ Status check_for_slurm(const JobSpec& job) {
   if (has_task_folders(job)) MR_TRY(check_placed(job));
   if (!job.volumes.empty())
     return invalid("volumes: a task on Slurm sees the file systems of its machine; leave them out");
+  MR_TRY(check_no_cluster_secrets(job, "on Slurm"));
   for (const RoleSpec& role : job.roles) {
     for (const auto& [label, value] : role.nodes) {
       const std::string& feature = value.empty() ? label : value;

@@ -40,6 +40,37 @@ TEST_CASE("roles that ask for the same share one allocation, and the script hold
   CHECK(to_job_file(parse_job_file(held, "held").value()) == to_job_file(counting_words()));
 }
 
+TEST_CASE("what is asked of Slurm alone stands in the script, for each component") {
+  JobSpec job = counting_words();
+  job.roles[1].resources = {.cpus = 2};
+  job.slurm = {.account = "physics",
+               .qos = "long",
+               .reservation = "tuesday",
+               .constraint = "a100|h100",
+               .exclusive = true};
+  const std::string wishes =
+      "#SBATCH --account=physics\n#SBATCH --qos=long\n#SBATCH --reservation=tuesday\n"
+      "#SBATCH --exclusive\n";
+  std::string script = slurm_batch_script(job).value();
+  const size_t first = script.find(wishes + "#SBATCH --ntasks=1\n");
+  CHECK(first != std::string::npos);
+  CHECK(script.find(wishes + "#SBATCH --ntasks=2\n", first) != std::string::npos);
+  CHECK(script.find("#SBATCH --constraint=a100|h100\n") != std::string::npos);
+  job.roles[1].nodes = {{"disk", "ssd"}};
+  script = slurm_batch_script(job).value();
+  CHECK(script.find("#SBATCH --constraint=(a100|h100)&ssd\n") != std::string::npos);
+}
+
+TEST_CASE("a secret of a cluster is none of Slurm's, and others are in no script") {
+  JobSpec job = counting_words();
+  job.secrets = {{"PASSWORD", {SecretSource::Kind::environment, "OWN_PASSWORD"}}};
+  const std::string script = slurm_batch_script(job).value();
+  CHECK(script.find("PASSWORD:\n    env: OWN_PASSWORD\n") != std::string::npos);
+  job.secrets["PASSWORD"] = {SecretSource::Kind::kubernetes, "db/password"};
+  CHECK(slurm_batch_script(job).status().message().find("is had on Kubernetes alone") !=
+        std::string::npos);
+}
+
 TEST_CASE("roles that ask for different machines get a component each, and reach it") {
   JobSpec job = counting_words();
   job.roles[1].resources = {.cpus = 1.5, .memory = 3'000'000'000, .gpus = 1};

@@ -8,6 +8,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/secrets.h"
 #include "millrace/launch/yarn/container_end.h"
 #include "millrace/launch/yarn/container_image.h"
 #include "millrace/launch/yarn/staged_job.h"
@@ -49,6 +50,7 @@ Status check_for_yarn(const JobSpec& job) {
     return invalid(
         "outputs: nothing is brought back from containers of YARN; let the program write to HDFS, "
         "and leave them out");
+  MR_TRY(check_no_cluster_secrets(job, "on YARN"));
   for (const RoleSpec& role : job.roles) {
     if (role.nodes.size() > 1)
       return invalid("nodes: a machine of YARN has one label; role ", role.name, " asks for ",
@@ -114,6 +116,8 @@ Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& laun
   application["application-name"] = job.name;
   application["application-type"] = "MILLRACE";
   if (!job.queue.empty()) application["queue"] = job.queue;
+  if (job.yarn.priority) application["priority"] = *job.yarn.priority;
+  if (!job.yarn.tags.empty()) application["application-tags"]["tag"] = job.yarn.tags;
   // Tasks are not started again, and so neither is the launcher.
   application["max-app-attempts"] = 1;
   application["am-container-spec"]["commands"]["command"] = master_command(job, launch);
@@ -137,6 +141,8 @@ std::string describe_containers(const JobSpec& job) {
     if (wish.gpus > 0) str_append(&text, ", ", wish.gpus, " ", kGpuResource);
     if (!wish.label.empty()) str_append(&text, ", on a machine labelled ", wish.label);
     text += "\n";
+    if (const std::string secrets = secrets_text(job, role); !secrets.empty())
+      str_append(&text, "#   secrets, not shown: ", secrets, "\n");
     std::string mounts = mounts_of(job);
     if (job.staging.empty()) mounts = with_folder(with_folder(mounts, "FOLDER"), "DIRECTORY");
     for (const auto& [name, value] : environment_of_image(container_image_of(job, role), mounts))

@@ -55,6 +55,23 @@ TEST_CASE("an application is one container that runs the launcher on the job's f
 })");
 }
 
+TEST_CASE("what is asked of YARN alone is in the application, and of a secret where it is") {
+  JobSpec job = counting_words();
+  job.yarn = {.priority = 7, .tags = {"nightly", "team-a"}};
+  job.secrets = {{"PASSWORD", {SecretSource::Kind::file, "key"}}};
+  const auto application = yarn_application(job, known_launch()).value();
+  CHECK(application["priority"] == 7);
+  CHECK(application["application-tags"]["tag"] ==
+        nlohmann::ordered_json::array({"nightly", "team-a"}));
+  CHECK(describe_yarn_application(job).value().find(
+            "#   secrets, not shown: PASSWORD (file key)\n") != std::string::npos);
+  job.secrets["PASSWORD"].kind = SecretSource::Kind::kubernetes;
+  job.secrets["PASSWORD"].from = "db/password";
+  CHECK(
+      yarn_application(job, known_launch()).status().message().find("is had on Kubernetes alone") !=
+      std::string::npos);
+}
+
 TEST_CASE("where no folder is shared, YARN brings the launcher its folder, and the programs") {
   JobSpec job = counting_words();
   job.files = {"count.py", "env.tar.gz"};

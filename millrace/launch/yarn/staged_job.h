@@ -5,6 +5,7 @@
 //                                    /job.yaml       for the launcher
 //                                    /racks          likewise
 //                                    /staged         likewise: of a StagedJob the text
+//                                    /secrets        likewise, of a job that has some
 //                                    /files/train.py what tasks find in their folders
 //                                    /kept/...       the launcher's folder, when the job has ended
 //
@@ -50,6 +51,7 @@ Status check_staged(const JobSpec& job);
 // The files of the launcher's folder, in it and in kept/: "job.yaml".
 inline constexpr const char* kStagedFile = "staged";
 inline constexpr const char* kRacksFile = "racks";
+inline constexpr const char* kSecretsFile = "secrets";
 inline constexpr const char* kKeptFolder = "kept";
 // What stands before a command in a container, for a shell.
 inline constexpr const char* kStagedPath = "export PATH='$PWD/programs:$PWD:$PATH'";

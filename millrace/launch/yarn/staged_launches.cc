@@ -10,6 +10,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/descriptor.h"
+#include "millrace/launch/local_secrets.h"
 #include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/shipping/program_bundle.h"
 
@@ -118,6 +119,13 @@ Result<StagedLaunch> StagedLaunches::send_to(const KeptJob& job, const std::stri
     MR_TRY(std::filesystem::exists(path, none) ? staging_->put(path, resource)
                                                : staging_->put_text("", resource));
   }
+  const std::string secrets = secrets_in(job.folder);
+  std::error_code none;
+  if (!std::filesystem::exists(secrets, none)) return launch;
+  launch.resources.push_back(
+      {.name = str_cat("job/", kSecretsFile), .url = str_cat(folder, "/", kSecretsFile)});
+  MR_TRY(staging_->put(secrets, launch.resources.back()));
+  remove_secrets(job.folder);
   return launch;
 }
 

@@ -167,6 +167,13 @@ TEST_CASE("what Slurm can't give is refused") {
           job.volumes = {{"/a", "b"}};
         },
         +[](JobSpec& job) { job.name = ""; },
+        +[](JobSpec& job) {
+          job.files = {"a"};
+          job.directory = "/home/a";
+        },
+        +[](JobSpec& job) {
+          job.files = {"env.zip", "env.tar"};
+        },
         +[](JobSpec& job) { job.queue = "a\n#SBATCH --uid=0"; },
         +[](JobSpec& job) { job.queue = "a\r--uid=0"; },
         +[](JobSpec& job) {

@@ -22,14 +22,15 @@ GETTING_IT = 960  # once on a machine
 
 
 @contextlib.contextmanager
-def running_yarn(*hidden, environment=None):
-    """The environment in which millrace finds a cluster whose machines do not see the hidden folders."""
+def running_yarn(*hidden, environment=None, options=()):
+    """The environment in which millrace finds a cluster whose machines do not see the hidden folders; made
+    with these options of tools/yarn-cluster."""
     built = subprocess.run([CLUSTER, "build"], capture_output=True, text=True, timeout=GETTING_IT)
     if built.returncode == NOT_THERE:
         pytest.skip(f"LEFT OUT, jobs on a real YARN: {built.stderr}")
     folder = Path(tempfile.mkdtemp(prefix="yarn-"))
     up = subprocess.run(
-        [CLUSTER, "up", folder, *hidden],
+        [CLUSTER, "up", *options, folder, *hidden],
         env=environment,
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
-#include "millrace/launch/yarn/hadoop_rpc.h"
+#include "millrace/launch/yarn/hadoop_fault.h"
 
 namespace millrace {
 namespace {

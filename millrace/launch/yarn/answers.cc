@@ -229,6 +229,9 @@ Status yarn_fault(int http_code, std::string_view body) {
                  "; ask whoever runs the cluster, or choose another queue");
   if (says(body, {"InvalidResourceRequestException", "Invalid resource request"}))
     return invalid("the cluster has no machines for this job: ", told);
+  if (says(body, {"Failed to renew token"}))
+    return failed_precondition("YARN's ResourceManager can't log in to the job's HDFS: ", told,
+                               "; ask whoever runs the cluster");
   if (http_code == 404) return not_found(told);
   if (http_code >= 500 || http_code == 307 || http_code == 408 || http_code == 429)
     return unavailable("YARN's ResourceManager can't answer: ", told);

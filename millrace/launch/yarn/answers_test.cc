@@ -134,6 +134,8 @@ TEST_CASE("refusals are told by what can be done about them") {
   CHECK(yarn_fault(400, "Application application_1_0003 submitted by user me to unknown queue: q")
             .message() ==
         "queue: Application application_1_0003 submitted by user me to unknown queue: q");
+  CHECK(remote(400, "BadRequestException", "Failed to renew token: Kind: K").code() ==
+        Code::failed_precondition);
   CHECK(yarn_fault(418, "").code() == Code::unknown);
 }
 

@@ -147,6 +147,7 @@ Status YarnHost::start(KeptJob& job) {
     MR_ASSIGN(StagedLaunch staged, staged_.send(job));
     launch.resources = std::move(staged.resources);
     launch.environment = environment_of_staged(staged.job);
+    launch.token = std::move(staged.token);
   }
   MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch));
   // Once only: whether a call that was not answered has been heard is looked at.

@@ -105,6 +105,9 @@ MadePlace make_yarn(const PlaceFlags&, Random& random, const Clock& clock) {
   options.directory = std::filesystem::current_path(fault).string();
   if (fault) return failed_precondition("this directory: ", fault.message());
   MR_ASSIGN(options.staged, staged_options(options.directory));
+  if (options.addresses.has_kerberos)
+    options.staged.tokens = {.renewer = options.addresses.principal,
+                             .name_numbers = options.addresses.tokens_name_numbers};
   for (const char* name : kPassedOn)
     if (!variable(name).empty()) options.environment.emplace_back(name, variable(name));
   return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(

@@ -48,13 +48,28 @@ class Reader {
 };
 
 Result<HadoopToken> read_token(Reader& reader) {
-  MR_TRY(reader.text());  // its alias
   HadoopToken token;
   MR_ASSIGN(token.identifier, reader.text());
   MR_ASSIGN(token.password, reader.text());
   MR_ASSIGN(token.kind, reader.text());
   MR_ASSIGN(token.service, reader.text());
   return token;
+}
+
+void put_number(std::string& out, size_t number) {
+  if (number <= 127) {
+    out += static_cast<char>(number);
+    return;
+  }
+  int bytes = 0;
+  for (size_t rest = number; rest > 0; rest >>= 8) ++bytes;
+  out += static_cast<char>(kSmallest - bytes);
+  for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(number >> (8 * i) & 255);
+}
+
+void put_text(std::string& out, std::string_view text) {
+  put_number(out, text.size());
+  out += text;
 }
 
 }  // namespace
@@ -70,10 +85,36 @@ Result<std::vector<HadoopToken>> parse_credentials(std::string_view bytes) {
   MR_ASSIGN(const size_t count, reader.size());
   std::vector<HadoopToken> tokens;
   for (size_t i = 0; i < count; ++i) {
+    MR_TRY(reader.text());  // its alias
     MR_ASSIGN(HadoopToken token, read_token(reader));
     tokens.push_back(std::move(token));
   }
   return tokens;
+}
+
+std::string write_credentials(const std::vector<HadoopToken>& tokens) {
+  std::string bytes(kMagic);
+  bytes += static_cast<char>(kWritableForm);
+  put_number(bytes, tokens.size());
+  for (const HadoopToken& token : tokens) {
+    // No two are for the same.
+    put_text(bytes, str_cat(token.kind, " ", token.service));
+    bytes += write_hadoop_token(token);
+  }
+  put_number(bytes, 0);
+  return bytes;
+}
+
+std::string write_hadoop_token(const HadoopToken& token) {
+  std::string bytes;
+  for (const std::string* part : {&token.identifier, &token.password, &token.kind, &token.service})
+    put_text(bytes, *part);
+  return bytes;
+}
+
+Result<HadoopToken> parse_hadoop_token(std::string_view bytes) {
+  Reader reader(bytes);
+  return read_token(reader);
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // The tokens that YARN leaves in a container's folder, in the file that HADOOP_TOKEN_FILE_LOCATION
-// names, in Hadoop's "writable" form:
+// names, and those that a container is to find there, in Hadoop's "writable" form:
 //
 //   | "HDTS" | 0 | count | count x ( alias | identifier | password | kind | service ) | secrets ...
 //   |
@@ -27,5 +27,11 @@ struct HadoopToken {
 
 // Errors: DATA_LOSS for what is no such file; UNIMPLEMENTED for one in another of Hadoop's forms.
 Result<std::vector<HadoopToken>> parse_credentials(std::string_view bytes);
+// Such a file, without other secrets.
+std::string write_credentials(const std::vector<HadoopToken>& tokens);
+
+// One token's four parts, as they stand there behind its alias. Errors: DATA_LOSS.
+std::string write_hadoop_token(const HadoopToken& token);
+Result<HadoopToken> parse_hadoop_token(std::string_view bytes);
 
 }  // namespace millrace

@@ -35,6 +35,21 @@ TEST_CASE("a length beyond 127 stands in bytes of its own") {
   CHECK(parse_credentials(bytes).value()[0].identifier == identifier);
 }
 
+TEST_CASE("tokens that are written are read as they were") {
+  const std::vector<HadoopToken> tokens = {
+      {.identifier = std::string(70000, 'i'), .password = "p", .kind = "K", .service = ""},
+      {.identifier = "who", .password = "secret", .kind = "OTHER", .service = "rm:8030"}};
+  const auto read = parse_credentials(write_credentials(tokens)).value();
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].identifier == tokens[0].identifier);
+  CHECK(read[1].service == "rm:8030");
+  CHECK(parse_hadoop_token(write_hadoop_token(tokens[1]))->password == "secret");
+  // Byte by byte: two tokens' count, an alias, the parts, and no other secrets.
+  CHECK(write_credentials({tokens[1]}) == "HDTS\0\x01"s + part("OTHER rm:8030") + part("who") +
+                                              part("secret") + part("OTHER") + part("rm:8030") +
+                                              "\0"s);
+}
+
 TEST_CASE("what is cut off anywhere is no file of tokens") {
   const std::string whole = "HDTS\0\x01"s + token("KIND");
   for (size_t size = 0; size < whole.size(); ++size)

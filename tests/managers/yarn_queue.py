@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kerberos_realm import curl
 from managed import PATIENCE, KeptJobs
 
 ROOT = Path(__file__).parents[2]
@@ -22,14 +23,15 @@ GETTING_IT = 960  # once on a machine
 
 
 @contextlib.contextmanager
-def running_yarn(*hidden, environment=None):
-    """The environment in which millrace finds a cluster whose machines do not see the hidden folders."""
+def running_yarn(*hidden, environment=None, options=()):
+    """The environment in which millrace finds a cluster whose machines do not see the hidden folders; made
+    with these options of tools/yarn-cluster."""
     built = subprocess.run([CLUSTER, "build"], capture_output=True, text=True, timeout=GETTING_IT)
     if built.returncode == NOT_THERE:
         pytest.skip(f"LEFT OUT, jobs on a real YARN: {built.stderr}")
     folder = Path(tempfile.mkdtemp(prefix="yarn-"))
     up = subprocess.run(
-        [CLUSTER, "up", folder, *hidden],
+        [CLUSTER, "up", *options, folder, *hidden],
         env=environment,
         capture_output=True,
         text=True,
@@ -48,12 +50,16 @@ def running_yarn(*hidden, environment=None):
 class Queue(KeptJobs):
     """Of YARN."""
 
-    def manager(self, path, method="GET", body=None):
-        """What the ResourceManager says of something."""
+    def url(self, path):
+        """Of something that the ResourceManager knows."""
         conf = (Path(self.environment["HADOOP_CONF_DIR"]) / "yarn-site.xml").read_text()
         address = re.search(r"resourcemanager.webapp.address</name><value>([^<]*)", conf)[1]
+        return f"http://{address}/ws/v1/cluster/{path}"
+
+    def manager(self, path, method="GET", body=None):
+        """What the ResourceManager says of something."""
         request = urllib.request.Request(
-            f"http://{address}/ws/v1/cluster/{path}",
+            self.url(path),
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
@@ -99,3 +105,18 @@ class Queue(KeptJobs):
         for app in (self.manager("apps?states=ACCEPTED,RUNNING")["apps"] or {}).get("app", []):
             self.manager(f"apps/{app['id']}/state?user.name=root", "PUT", {"state": "KILLED"})
         self.wait_until(lambda: self.num_containers() == 0, "the test's containers are gone")
+
+
+class KerberosQueue(Queue):
+    """Of a YARN that believes nobody without a ticket."""
+
+    def __init__(self, environment, folder, tickets):
+        super().__init__("yarn", {**environment, **tickets.environment}, folder)
+        self.tickets = tickets
+        tickets.get()
+
+    def manager(self, path, method="GET", body=None):
+        words = ["--request", method, "--header", "Content-Type: application/json"]
+        if body is not None:
+            words += ["--data", json.dumps(body)]
+        return json.loads(curl(self.url(path), self.tickets, *words))

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/io/remote/hdfs_settings.h"
+
 namespace millrace::remote {
 namespace {
 
@@ -60,6 +62,15 @@ Result<HdfsPage> read_hdfs_page(std::string_view json) {
   const Json& left = member(batch, "remainingEntries");
   page.has_more = left.is_number_unsigned() && left.get<uint64_t>() > 0;
   return page;
+}
+
+Result<std::optional<HadoopToken>> read_hdfs_token(std::string_view json) {
+  const Json all = parsed(json);
+  if (!all.is_object() || !all.contains("Token")) return no_hdfs_answer("it has no token");
+  const Json& token = member(all, "Token");
+  if (token.is_null()) return std::optional<HadoopToken>();
+  MR_ASSIGN(HadoopToken read, parse_hdfs_token(text_in(member(token, "urlString"))));
+  return std::optional<HadoopToken>(std::move(read));
 }
 
 std::optional<bool> read_hdfs_boolean(std::string_view json) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millrace/base/files.h"
+#include "millrace/format/hadoop_credentials.h"
 
 namespace millrace::remote {
 
@@ -23,6 +24,9 @@ Result<HdfsPage> read_hdfs_page(std::string_view json);
 
 // {"boolean": true}; none if the answer has nothing of the kind.
 std::optional<bool> read_hdfs_boolean(std::string_view json);
+
+// {"Token": {"urlString": "JAAEbWU..."}}; none of a server that gives none: {"Token": null}.
+Result<std::optional<HadoopToken>> read_hdfs_token(std::string_view json);
 
 struct HdfsException {
   std::string name;  // "FileNotFoundException"; empty if the text tells of none

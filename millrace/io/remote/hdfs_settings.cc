@@ -28,31 +28,20 @@ Result<std::string> read_token_file(Files& local, const std::string& path) {
   return std::string();
 }
 
-// Hadoop's variable number: one byte up to 127, else how many bytes follow, and those.
-void put_number(std::string* out, size_t number) {
-  if (number <= 127) {
-    *out += static_cast<char>(number);
-    return;
-  }
-  int bytes = 0;
-  for (size_t rest = number; rest > 0; rest >>= 8) ++bytes;
-  *out += static_cast<char>(-112 - bytes);
-  for (int i = bytes - 1; i >= 0; --i) *out += static_cast<char>(number >> (8 * i) & 255);
-}
-
 }  // namespace
 
 std::string hdfs_token_text(const HadoopToken& token) {
-  std::string bytes;
-  for (const std::string* part :
-       {&token.identifier, &token.password, &token.kind, &token.service}) {
-    put_number(&bytes, part->size());
-    bytes += *part;
-  }
   std::string text;
-  absl::WebSafeBase64Escape(bytes, &text);
+  absl::WebSafeBase64Escape(write_hadoop_token(token), &text);
   while (text.ends_with('=')) text.pop_back();
   return text;
+}
+
+Result<HadoopToken> parse_hdfs_token(std::string_view text) {
+  std::string bytes;
+  if (!absl::WebSafeBase64Unescape(absl::string_view(text.data(), text.size()), &bytes))
+    return error(Code::data_loss, "a token of HDFS is no base64");
+  return parse_hadoop_token(bytes);
 }
 
 std::string hdfs_origin(const Address& address, int http_port) {

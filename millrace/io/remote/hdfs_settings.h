@@ -32,5 +32,7 @@ std::string hdfs_origin(const Address& address, int http_port);
 
 // A token as a request has it: its four parts, each with its length, in base64 for addresses.
 std::string hdfs_token_text(const HadoopToken& token);
+// Errors: DATA_LOSS; no message has a secret.
+Result<HadoopToken> parse_hdfs_token(std::string_view text);
 
 }  // namespace millrace::remote

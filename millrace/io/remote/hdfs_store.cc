@@ -85,22 +85,27 @@ Result<HdfsPlace> HdfsStore::place_of(const std::string& path) const {
 }
 
 HttpReply HdfsStore::once(const HdfsPlace& place, const HdfsAsk& asked) const {
-  Query query = {{"op", std::string(asked.op)}};
-  if (!settings_.token.empty()) {
-    query.emplace_back("delegation", settings_.token);
-  } else if (!settings_.user.empty()) {
-    query.emplace_back("user.name", settings_.user);
-  }
-  query.insert(query.end(), asked.query.begin(), asked.query.end());
-  HttpRequest request{
-      .method = std::string(asked.method),
-      .url = str_cat(place.origin, "/webhdfs/v1", percent_encoded(place.path, Slashes::kept), "?",
-                     encoded_query(query)),
-      .into = asked.into,
-      .most_body = asked.most_body};
+  // Who says by Kerberos who they are says no other name: the server would compare them.
+  enum class Named : uint8_t { yes, no };
+  auto url_of = [&](Named named) {
+    Query query = {{"op", std::string(asked.op)}};
+    if (!settings_.token.empty()) {
+      query.emplace_back("delegation", settings_.token);
+    } else if (!settings_.user.empty() && named == Named::yes) {
+      query.emplace_back("user.name", settings_.user);
+    }
+    query.insert(query.end(), asked.query.begin(), asked.query.end());
+    return str_cat(place.origin, "/webhdfs/v1", percent_encoded(place.path, Slashes::kept), "?",
+                   encoded_query(query));
+  };
+  HttpRequest request{.method = std::string(asked.method),
+                      .url = url_of(Named::yes),
+                      .into = asked.into,
+                      .most_body = asked.most_body};
   HttpReply reply = http_.send(request);
   if (reply.status == 401 && reply.header("www-authenticate").starts_with("Negotiate")) {
     request.negotiate = true;
+    request.url = url_of(Named::no);
     reply = http_.send(request);
     request.negotiate = false;
   }

@@ -53,12 +53,14 @@ std::string container_in(std::string_view url) {
   return std::string(url.substr(0, url.find('/')));
 }
 
-// The message of {"RemoteException": {"message": "..."}}, or a line of whatever it is.
+// The message of {"RemoteException": {"message": "..."}}, or of {"message": "..."}, as what stands
+// before the ResourceManager says it; or a line of whatever it is.
 std::string message_of(std::string_view body) {
   const json object = json::parse(body.begin(), body.end(), nullptr, false);
-  if (!object.is_object() || !object.contains("RemoteException"))
-    return std::string(body.starts_with("<") ? "" : first_words(body));
-  return std::string(first_words(text_of(object["RemoteException"], "message")));
+  if (!object.is_object()) return std::string(body.starts_with("<") ? "" : first_words(body));
+  const auto inner = object.find("RemoteException");
+  const bool is_remote = inner != object.end() && inner->is_object();
+  return std::string(first_words(text_of(is_remote ? *inner : object, "message")));
 }
 
 // The text between a mark and the end of its line; empty if there is no such mark.
@@ -227,11 +229,21 @@ Status yarn_fault(int http_code, std::string_view body) {
                  "; ask whoever runs the cluster, or choose another queue");
   if (says(body, {"InvalidResourceRequestException", "Invalid resource request"}))
     return invalid("the cluster has no machines for this job: ", told);
+  if (says(body, {"Failed to renew token"}))
+    return failed_precondition("YARN's ResourceManager can't log in to the job's HDFS: ", told,
+                               "; ask whoever runs the cluster");
   if (http_code == 404) return not_found(told);
   if (http_code >= 500 || http_code == 307 || http_code == 408 || http_code == 429)
     return unavailable("YARN's ResourceManager can't answer: ", told);
   if (http_code == 400) return invalid("YARN does not take the job: ", told);
   return error(Code::unknown, "YARN: ", told);
+}
+
+std::string missing_login(std::string_view said) {
+  std::string_view why = after(said, "gss_init_sec_context() failed: ");
+  while (why.ends_with(' ') || why.ends_with('.') || why.ends_with('\r')) why.remove_suffix(1);
+  // What comes behind is advice for who writes programs.
+  return std::string(why.substr(0, why.find(". ")));
 }
 
 Status curl_fault(int code, std::string_view said) {

@@ -55,6 +55,9 @@ LauncherSight forgotten_launcher();
 // An answer with this code that is not one of 2xx. Errors for people: UNAUTHENTICATED,
 // PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, RESOURCE_EXHAUSTED, UNKNOWN.
 Status yarn_fault(int http_code, std::string_view body);
+// Of what curl tells at length (--verbose): why it could not show who asks, "Ticket expired"; empty
+// if it could.
+std::string missing_login(std::string_view said);
 // A call that curl could not make, with its exit code and what it said.
 Status curl_fault(int code, std::string_view said);
 

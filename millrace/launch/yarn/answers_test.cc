@@ -134,7 +134,27 @@ TEST_CASE("refusals are told by what can be done about them") {
   CHECK(yarn_fault(400, "Application application_1_0003 submitted by user me to unknown queue: q")
             .message() ==
         "queue: Application application_1_0003 submitted by user me to unknown queue: q");
+  CHECK(remote(400, "BadRequestException", "Failed to renew token: Kind: K").code() ==
+        Code::failed_precondition);
   CHECK(yarn_fault(418, "").code() == Code::unknown);
+}
+
+TEST_CASE("a login that does not hold is told with the reason, where somebody knows it") {
+  const Status bare = yarn_fault(401, R"({
+"url":"/ws/v1/cluster/info",
+"status":"401",
+"message":"Authentication required"
+})");
+  CHECK(bare.message() ==
+        "the login does not hold, or no longer: Authentication required; log in again (kinit)");
+  CHECK(missing_login("* Connected to rm port 8088 (#0)\n"
+                      "* gss_init_sec_context() failed: Ticket expired. \n> GET /\n") ==
+        "Ticket expired");
+  CHECK(missing_login("* gss_init_sec_context() failed: No credentials were supplied, or the "
+                      "credentials were unavailable or inaccessible. SPNEGO cannot find mechanisms "
+                      "to negotiate. \n") ==
+        "No credentials were supplied, or the credentials were unavailable or inaccessible");
+  CHECK(missing_login("* Server auth using Negotiate with user ''\n").empty());
 }
 
 TEST_CASE("a call that could not be made may be made again, unless nothing would change") {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/io/remote/hdfs_settings.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/secrets.h"
@@ -102,6 +103,11 @@ ordered_json resources_json(const std::vector<LocalResource>& resources) {
   return {{"entry", std::move(entries)}};
 }
 
+ordered_json tokens_json(const HadoopToken& token) {
+  ordered_json entry = {{"key", token.service}, {"value", remote::hdfs_token_text(token)}};
+  return {{"entry", ordered_json::array({std::move(entry)})}};
+}
+
 }  // namespace
 
 Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch) {
@@ -123,6 +129,8 @@ Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& laun
   application["am-container-spec"]["commands"]["command"] = master_command(job, launch);
   if (!launch.resources.empty())
     application["am-container-spec"]["local-resources"] = resources_json(launch.resources);
+  if (launch.token)
+    application["am-container-spec"]["credentials"]["tokens"] = tokens_json(*launch.token);
   application["am-container-spec"]["environment"] = environment_json(launch);
   application["resource"] = {{"memory", launcher_megabytes(job)}, {"vCores", 1}};
   return application;

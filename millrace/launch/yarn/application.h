@@ -26,6 +26,8 @@ struct YarnLaunch {
   // Of a job whose machines share no folder (staged_job.h): what the first container begins with.
   std::vector<LocalResource> resources = {};
   std::vector<EnvironmentEntry> environment = {};  // of the launcher and all tasks
+  // By which YARN and the launcher come to the resources, where that takes a login. A secret.
+  std::optional<HadoopToken> token = {};
 };
 
 // The body of a submission. The job passes check() and has a name. Errors: INVALID_ARGUMENT for

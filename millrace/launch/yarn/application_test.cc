@@ -72,6 +72,18 @@ TEST_CASE("what is asked of YARN alone is in the application, and of a secret wh
       std::string::npos);
 }
 
+TEST_CASE("a token of HDFS is among the credentials, and nowhere else") {
+  YarnLaunch launch = known_launch();
+  launch.token = HadoopToken{
+      .identifier = "id", .password = "pw", .kind = "K", .service = "10.0.0.7:8020"};
+  nlohmann::ordered_json application = yarn_application(counting_words(), launch).value();
+  nlohmann::ordered_json& container = application["am-container-spec"];
+  CHECK(container["credentials"].dump() ==
+        R"({"tokens":{"entry":[{"key":"10.0.0.7:8020","value":"AmlkAnB3AUsNMTAuMC4wLjc6ODAyMA"}]}})");
+  container.erase("credentials");
+  CHECK(application == yarn_application(counting_words(), known_launch()).value());
+}
+
 TEST_CASE("where no folder is shared, YARN brings the launcher its folder, and the programs") {
   JobSpec job = counting_words();
   job.files = {"count.py", "env.tar.gz"};

@@ -132,6 +132,13 @@ Result<YarnAddresses> yarn_addresses(const HadoopConf& conf) {
         "nothing says where YARN's ResourceManager is: yarn.resourcemanager.hostname is not set");
   addresses.has_kerberos = value_of(conf, "hadoop.http.authentication.type") == "kerberos" ||
                            value_of(conf, "hadoop.security.authentication") == "kerberos";
+  addresses.principal = value_of(conf, "yarn.resourcemanager.principal");
+  constexpr std::string_view kOwnHost = "_HOST";
+  if (const size_t at = addresses.principal.find(kOwnHost); at != std::string::npos) {
+    const std::string& scheduler = addresses.schedulers.front();
+    addresses.principal.replace(at, kOwnHost.size(), scheduler.substr(0, scheduler.find(':')));
+  }
+  addresses.tokens_name_numbers = value_of(conf, "hadoop.security.token.service.use_ip") != "false";
   return addresses;
 }
 

@@ -26,6 +26,10 @@ struct YarnAddresses {
   // Where application masters log in, in the same order: "rm:8030".
   std::vector<std::string> schedulers = {};
   bool has_kerberos = false;  // curl logs in by the user's ticket
+  // Of the ResourceManagers, as Kerberos calls them: "rm/host@REALM"; empty if nothing says so.
+  std::string principal = {};
+  // Tokens name servers by their number, and not by their name.
+  bool tokens_name_numbers = true;
 };
 
 // Errors: FAILED_PRECONDITION if the properties say of no ResourceManager where it is.

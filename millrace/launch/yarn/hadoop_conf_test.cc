@@ -66,6 +66,20 @@ TEST_CASE("of two managers both are known, secure ones by their secure address")
   CHECK(addresses.has_kerberos);
 }
 
+TEST_CASE("who the manager is to Kerberos is known, and how tokens name servers") {
+  const YarnAddresses plain = yarn_addresses(with_host({})).value();
+  CHECK(plain.principal.empty());
+  CHECK(plain.tokens_name_numbers);
+  const YarnAddresses addresses =
+      yarn_addresses(with_host({{"hadoop.security.authentication", "kerberos"},
+                                {"hadoop.security.token.service.use_ip", "false"},
+                                {"yarn.resourcemanager.principal", "yarn/_HOST@EXAMPLE.COM"}}))
+          .value();
+  CHECK(addresses.has_kerberos);
+  CHECK(addresses.principal == "yarn/rm@EXAMPLE.COM");
+  CHECK_FALSE(addresses.tokens_name_numbers);
+}
+
 TEST_CASE("where nothing says where the manager is, that is said") {
   CHECK(yarn_addresses({}).status().code() == Code::failed_precondition);
   CHECK_FALSE(yarn_addresses({{"yarn.resourcemanager.webapp.address", "0.0.0.0:8088"}}).ok());

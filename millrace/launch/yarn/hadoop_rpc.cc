@@ -1,11 +1,13 @@
 #include "millrace/launch/yarn/hadoop_rpc.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
+#include "millrace/launch/yarn/hadoop_fault.h"
 #include "millrace/launch/yarn/sasl_digest.h"
 
 namespace millrace {
@@ -33,7 +35,7 @@ constexpr uint64_t kSuccess = 0;
 
 namespace sasl {
 enum Number : int { kState = 2, kToken = 3, kAuths = 4 };
-enum State : uint64_t { kSuccess = 0, kNegotiate = 1, kInitiate = 2 };
+enum State : uint64_t { kSuccess = 0, kNegotiate = 1, kInitiate = 2, kWrap = 5 };
 }  // namespace sasl
 
 namespace sasl_auth {
@@ -108,6 +110,63 @@ Result<std::string_view> take_delimited(std::string_view& bytes) {
   return part;
 }
 
+struct ResponseHeader {
+  int call = 0;
+  uint64_t status = response_header::kSuccess;
+  std::string exception = {};
+  std::string said = {};
+};
+
+// Off the front of a frame. Errors: DATA_LOSS.
+Result<ResponseHeader> take_header(std::string_view& frame) {
+  MR_ASSIGN(const std::string_view bytes, take_delimited(frame));
+  wire::Reader reader(bytes);
+  ResponseHeader header;
+  for (Field field; reader.next(&field);) {
+    if (field.is(response_header::kCallId, WireType::varint))
+      header.call = signed_call(field.value);
+    if (field.is(response_header::kStatus, WireType::varint)) header.status = field.value;
+    if (field.is(response_header::kExceptionClass, WireType::bytes)) header.exception = field.bytes;
+    if (field.is(response_header::kErrorMessage, WireType::bytes)) header.said = field.bytes;
+  }
+  if (!reader.ok())
+    return error(Code::data_loss, "an answer of Hadoop: ", reader.status().message());
+  return header;
+}
+
+constexpr const char* kNoServer = "this is no server of Hadoop, or it wants no login by a token";
+
+// The next whole frame, off the front; none if more has to come. Errors: DATA_LOSS with `why` for
+// one that is longer than any is.
+Result<std::optional<std::string>> next_frame(std::string& bytes, const char* why) {
+  if (bytes.size() < kLengthSize) return std::optional<std::string>();
+  const size_t length = length_at(bytes);
+  if (length > kLongestFrame) return error(Code::data_loss, why);
+  if (bytes.size() < kLengthSize + length) return std::optional<std::string>();
+  std::optional<std::string> frame = bytes.substr(kLengthSize, length);
+  bytes.erase(0, kLengthSize + length);
+  return frame;
+}
+
+struct SaslMessage {
+  uint64_t state = sasl::kSuccess;
+  std::string_view token = {};
+  std::vector<std::string_view> offers = {};
+};
+
+// Errors: DATA_LOSS.
+Result<SaslMessage> parse_sasl(std::string_view bytes) {
+  wire::Reader reader(bytes);
+  SaslMessage message;
+  for (Field field; reader.next(&field);) {
+    if (field.is(sasl::kState, WireType::varint)) message.state = field.value;
+    if (field.is(sasl::kToken, WireType::bytes)) message.token = field.bytes;
+    if (field.is(sasl::kAuths, WireType::bytes)) message.offers.push_back(field.bytes);
+  }
+  if (!reader.ok()) return error(Code::data_loss, "a login of Hadoop: ", reader.status().message());
+  return message;
+}
+
 // A way to log in that the server offers.
 struct LoginOffer {
   std::string_view method = {};  // empty if the offer makes no sense
@@ -133,46 +192,7 @@ LoginOffer parse_offer(std::string_view bytes) {
   return reader.ok() ? offer : LoginOffer();
 }
 
-bool ends_with_one_of(std::string_view text, std::initializer_list<std::string_view> ends) {
-  for (const std::string_view end : ends)
-    if (text.ends_with(end)) return true;
-  return false;
-}
-
-Code code_of(std::string_view exception) {
-  if (ends_with_one_of(exception, {"StandbyException", "RetriableException", "NotYetReadyException",
-                                   "NMNotYetReadyException"}))
-    return Code::unavailable;
-  if (ends_with_one_of(exception, {"InvalidToken", "SaslException"})) return Code::unauthenticated;
-  if (ends_with_one_of(exception, {"AccessControlException", "AuthorizationException"}))
-    return Code::permission_denied;
-  if (ends_with_one_of(exception,
-                       {"InvalidResourceRequestException", "InvalidLabelResourceRequestException",
-                        "ResourceNotFoundException"}))
-    return Code::invalid_argument;
-  if (ends_with_one_of(exception, {"ApplicationAttemptNotFoundException",
-                                   "ApplicationNotFoundException", "ContainerNotFoundException"}))
-    return Code::not_found;
-  if (ends_with_one_of(exception, {"ApplicationMasterNotRegisteredException"}))
-    return Code::aborted;
-  if (ends_with_one_of(exception, {"InvalidApplicationMasterRequestException"}))
-    return Code::already_exists;
-  if (ends_with_one_of(exception, {"RpcNoSuchMethodException", "RpcNoSuchProtocolException",
-                                   "UnsupportedOperationException"}))
-    return Code::unimplemented;
-  return Code::unknown;
-}
-
 }  // namespace
-
-Status hadoop_fault(std::string_view exception_class, std::string_view said) {
-  const std::string_view first_line = said.substr(0, said.find('\n'));
-  const size_t dot = exception_class.rfind('.');
-  const std::string_view name =
-      dot == std::string_view::npos ? exception_class : exception_class.substr(dot + 1);
-  if (first_line.empty()) return error(code_of(name), name.empty() ? "it says no more" : name);
-  return error(code_of(name), first_line);
-}
 
 HadoopConnection::HadoopConnection(HadoopLogin login) : login_(std::move(login)) {
   output_ = kPreamble;
@@ -190,85 +210,107 @@ int HadoopConnection::call(std::string_view method, std::string_view request) {
   wire::put_bytes_field(&header, call_header::kMethod, method);
   wire::put_bytes_field(&header, call_header::kProtocol, login_.protocol);
   wire::put_varint_field(&header, call_header::kVersion, call_header::kFirstVersion);
-  std::string& out = stage_ == Stage::open ? output_ : waiting_;
-  out += frame_of(next_call_, 0, login_.client_id, header, request);
+  const std::string frame = frame_of(next_call_, 0, login_.client_id, header, request);
+  if (stage_ == Stage::open) {
+    send(frame);
+  } else {
+    waiting_ += frame;
+  }
   return next_call_++;
 }
 
 std::string HadoopConnection::take_output() { return std::exchange(output_, {}); }
 
+// Protected, frames are a stream that is cut as the server bears it.
+void HadoopConnection::send(std::string_view frames) {
+  if (!layer_) {
+    output_ += frames;
+    return;
+  }
+  while (!frames.empty() && broken_.ok()) {
+    const std::string_view part = frames.substr(0, layer_->most_to_wrap());
+    frames.remove_prefix(part.size());
+    const Result<std::string> sealed = layer_->wrap(part);
+    if (!sealed.ok()) {
+      broken_ = sealed.status();
+      return;
+    }
+    std::string message;
+    wire::put_varint_field(&message, sasl::kState, sasl::kWrap);
+    wire::put_bytes_field(&message, sasl::kToken, *sealed);
+    send_sasl(message);
+  }
+}
+
 Result<std::vector<HadoopConnection::Answer>> HadoopConnection::feed(std::string_view bytes) {
+  MR_TRY(broken_);
   input_ += bytes;
   std::vector<Answer> answers;
-  while (input_.size() >= kLengthSize) {
-    const size_t length = length_at(input_);
-    if (length > kLongestFrame)
-      return error(Code::data_loss, "this is no server of Hadoop, or it wants no login by a token");
-    if (input_.size() < kLengthSize + length) break;
-    const std::string frame = input_.substr(kLengthSize, length);
-    input_.erase(0, kLengthSize + length);
-    MR_TRY(take_frame(frame, answers));
+  for (;;) {
+    MR_ASSIGN(const auto frame, next_frame(input_, kNoServer));
+    if (!frame) return answers;
+    if (!layer_) {
+      MR_TRY(take_frame(*frame, answers));
+      continue;
+    }
+    MR_TRY(unseal(*frame));
+    for (;;) {
+      MR_ASSIGN(const auto inner,
+                next_frame(unsealed_, "a protected answer of Hadoop is longer than any is"));
+      if (!inner) break;
+      MR_TRY(take_frame(*inner, answers));
+    }
   }
-  return answers;
+}
+
+Status HadoopConnection::unseal(std::string_view frame) {
+  MR_ASSIGN(const ResponseHeader header, take_header(frame));
+  if (header.status != response_header::kSuccess)
+    return hadoop_fault(header.exception, header.said);
+  if (header.call != kLoginCall)
+    return error(Code::data_loss, "an answer of the server is not protected, as was agreed upon");
+  MR_ASSIGN(const std::string_view body, take_delimited(frame));
+  MR_ASSIGN(const SaslMessage message, parse_sasl(body));
+  if (message.state != sasl::kWrap)
+    return error(Code::data_loss, "a protected answer of Hadoop in a state that nobody knows (",
+                 message.state, ")");
+  MR_ASSIGN(const std::string text, layer_->unwrap(message.token));
+  unsealed_ += text;
+  return {};
 }
 
 Status HadoopConnection::take_frame(std::string_view frame, std::vector<Answer>& answers) {
-  MR_ASSIGN(const std::string_view header, take_delimited(frame));
-  wire::Reader reader(header);
-  Field field;
-  int call = 0;
-  uint64_t status = response_header::kSuccess;
-  std::string exception;
-  std::string said;
-  while (reader.next(&field)) {
-    if (field.is(response_header::kCallId, WireType::varint)) call = signed_call(field.value);
-    if (field.is(response_header::kStatus, WireType::varint)) status = field.value;
-    if (field.is(response_header::kExceptionClass, WireType::bytes)) exception = field.bytes;
-    if (field.is(response_header::kErrorMessage, WireType::bytes)) said = field.bytes;
-  }
-  if (!reader.ok())
-    return error(Code::data_loss, "an answer of Hadoop: ", reader.status().message());
-  const bool is_of_call = stage_ == Stage::open && call >= 0;
-  if (status != response_header::kSuccess) {
-    Status fault = hadoop_fault(exception, said);
+  MR_ASSIGN(const ResponseHeader header, take_header(frame));
+  const bool is_of_call = stage_ == Stage::open && header.call >= 0;
+  if (header.status != response_header::kSuccess) {
+    Status fault = hadoop_fault(header.exception, header.said);
     if (!is_of_call) return fault;
-    answers.push_back({call, fault});
+    answers.push_back({header.call, fault});
     return {};
   }
   MR_ASSIGN(const std::string_view body, take_delimited(frame));
   if (!is_of_call) return take_login(body);
-  answers.push_back({call, std::string(body)});
+  answers.push_back({header.call, std::string(body)});
   return {};
 }
 
-Status HadoopConnection::take_login(std::string_view message) {
-  wire::Reader reader(message);
-  Field field;
-  uint64_t state = sasl::kSuccess;
-  std::string proof;
-  std::vector<std::string_view> offers;
-  while (reader.next(&field)) {
-    if (field.is(sasl::kState, WireType::varint)) state = field.value;
-    if (field.is(sasl::kToken, WireType::bytes)) proof = field.bytes;
-    if (field.is(sasl::kAuths, WireType::bytes)) offers.push_back(field.bytes);
-  }
-  if (!reader.ok()) return error(Code::data_loss, "a login of Hadoop: ", reader.status().message());
-  if (stage_ == Stage::negotiating && state == sasl::kNegotiate) {
-    for (const std::string_view bytes : offers) {
+Status HadoopConnection::take_login(std::string_view text) {
+  MR_ASSIGN(const SaslMessage message, parse_sasl(text));
+  if (stage_ == Stage::negotiating && message.state == sasl::kNegotiate) {
+    for (const std::string_view bytes : message.offers) {
       const LoginOffer offer = parse_offer(bytes);
       if (offer.method != "TOKEN") continue;
       return prove(offer.chosen, offer.challenge, str_cat(offer.protocol, "/", offer.server));
     }
     return error(Code::unauthenticated, "the server takes no token for a login");
   }
-  if (stage_ == Stage::proving && state == sasl::kSuccess) {
-    if (proof != expected_proof_)
+  if (stage_ == Stage::proving && message.state == sasl::kSuccess) {
+    if (message.token != expected_proof_)
       return error(Code::unauthenticated, "the server can't prove that it knows the token");
-    open();
-    return {};
+    return open();
   }
-  return error(Code::data_loss, "a login of Hadoop that takes a turn nobody knows (state ", state,
-               ")");
+  return error(Code::data_loss, "a login of Hadoop that takes a turn nobody knows (state ",
+               message.state, ")");
 }
 
 Status HadoopConnection::prove(std::string_view chosen, std::string_view challenge,
@@ -279,6 +321,7 @@ Status HadoopConnection::prove(std::string_view chosen, std::string_view challen
                                       .uri = uri,
                                       .nonce = login_.nonce}));
   expected_proof_ = response.expected;
+  terms_ = response.terms;
   std::string message;
   wire::put_varint_field(&message, sasl::kState, sasl::kInitiate);
   wire::put_bytes_field(&message, sasl::kToken, response.text);
@@ -288,12 +331,16 @@ Status HadoopConnection::prove(std::string_view chosen, std::string_view challen
   return {};
 }
 
-void HadoopConnection::open() {
+Status HadoopConnection::open() {
   stage_ = Stage::open;
+  if (terms_.protection != SaslProtection::none) {
+    MR_ASSIGN(layer_, SaslLayer::create(terms_, SaslLayer::Side::client));
+  }
   std::string context;
   wire::put_bytes_field(&context, connection_context::kProtocol, login_.protocol);
-  output_ += frame_of(kContextCall, -1, "", "", context);
-  output_ += std::exchange(waiting_, {});
+  send(frame_of(kContextCall, -1, "", "", context));
+  send(std::exchange(waiting_, {}));
+  return broken_;
 }
 
 }  // namespace millrace

@@ -15,16 +15,24 @@
 //     call 0, call 1, ...  ──►                        0, 1, ...
 //                          ◄──    answers, each with its call's number
 //
+// Where the login has agreed upon it (sasl_layer.h), all that comes after it is protected: the
+// frames of both sides are a stream, whose pieces are the tokens of messages
+//
+//     WRAP, sealed bytes   ◄─►                        -33
+//
 // Calls may be made at once: they are sent when the login is done. Single-threaded.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "millrace/base/result.h"
 #include "millrace/format/hadoop_credentials.h"
+#include "millrace/launch/yarn/hadoop_fault.h"
+#include "millrace/launch/yarn/sasl_layer.h"
 
 namespace millrace {
 
@@ -52,7 +60,8 @@ class HadoopConnection {
     Result<std::string> body = internal("not answered");
   };
   // What the server has sent. Errors, after which the connection is of no use: UNAUTHENTICATED if
-  // the login is refused, or the server can't prove itself; DATA_LOSS for what makes no sense; what
+  // the login is refused, or the server can't prove itself; DATA_LOSS for what makes no sense, or
+  // was changed on its way; FAILED_PRECONDITION for a protection that can't be had here; what
   // hadoop_fault() makes of the server's last word.
   Result<std::vector<Answer>> feed(std::string_view bytes);
 
@@ -60,24 +69,24 @@ class HadoopConnection {
   enum class Stage { negotiating, proving, open };
 
   void send_sasl(std::string_view message);
+  void send(std::string_view frames);
+  Status unseal(std::string_view frame);
   Status take_frame(std::string_view frame, std::vector<Answer>& answers);
   Status take_login(std::string_view message);
   Status prove(std::string_view chosen, std::string_view challenge, const std::string& uri);
-  void open();
+  Status open();
 
   const HadoopLogin login_;
   Stage stage_ = Stage::negotiating;
   std::string expected_proof_;
+  SaslTerms terms_;
+  std::optional<SaslLayer> layer_;  // set once messages are protected
+  Status broken_;                   // why nothing more can be sent
   std::string input_;
+  std::string unsealed_;  // of protected frames what is not whole yet
   std::string output_;
   std::string waiting_;  // the frames of calls, until the login is done
   int next_call_ = 0;
 };
-
-// An exception of Hadoop: UNAVAILABLE for a server that is not the active one or just starts,
-// UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND for an application's attempt that
-// is over, ABORTED for one that has to register again, ALREADY_EXISTS for one that is registered,
-// UNIMPLEMENTED, or else UNKNOWN. The message is the first line of what the server says.
-Status hadoop_fault(std::string_view exception_class, std::string_view said);
 
 }  // namespace millrace

@@ -120,6 +120,100 @@ TEST_CASE("what is no server of Hadoop is found out at once") {
   CHECK(early.feed(success("")).status().code() == Code::data_loss);
 }
 
+// A login after which messages are protected, and the server's side of that.
+struct ProtectedConnection {
+  HadoopConnection connection;
+  SaslLayer server;
+  std::string sent = {};  // right after the login
+
+  // What the client has said, of any number of protected messages.
+  std::string unsealed(std::string_view bytes) {
+    std::string text;
+    while (!bytes.empty()) {
+      size_t length = 0;
+      for (const char byte : bytes.substr(0, 4))
+        length = length << 8 | static_cast<unsigned char>(byte);
+      // A header of ten bytes, and the size of what follows.
+      wire::Reader reader(bytes.substr(4, length).substr(11));
+      uint64_t size = 0;
+      REQUIRE(reader.next_varint(&size));
+      wire::Reader message(reader.remaining());
+      for (wire::Field field; message.next(&field);)
+        if (field.is(3, wire::WireType::bytes)) text += server.unwrap(field.bytes).value();
+      bytes.remove_prefix(4 + length);
+    }
+    return text;
+  }
+};
+
+ProtectedConnection protected_connection(const std::string& quality, const std::string& more = "") {
+  const std::string challenge =
+      str_cat(R"(realm="default",nonce="abc",qop=")", quality, R"(",cipher="3des,rc4")", more);
+  const DigestResponse response =
+      answer_digest(challenge,
+                    {.user = "d2hv", .password = "c2VjcmV0", .uri = "/default", .nonce = "mine"})
+          .value();
+  ProtectedConnection made{
+      .connection = HadoopConnection(login()),
+      .server = SaslLayer::create(response.terms, SaslLayer::Side::server).value()};
+  CHECK(made.connection.feed(negotiation(challenge)).ok());
+  made.connection.take_output();
+  CHECK(made.connection.feed(success(response.expected)).ok());
+  made.sent = made.connection.take_output();
+  return made;
+}
+
+TEST_CASE("after a login that agrees upon it, all is protected, both ways") {
+  for (const char* quality : {"auth-int", "auth-conf"}) {
+    ProtectedConnection it = protected_connection(quality);
+    CHECK(it.unsealed(it.sent).find("Protocol") != std::string::npos);
+    CHECK(it.connection.call("register", "REQUEST") == 0);
+    CHECK(it.unsealed(it.connection.take_output()).ends_with(delimited("REQUEST")));
+    // Frames are cut as the server likes, and its messages as the network does.
+    const std::string frames = answer(0, "FIRST") + answer(1, "");
+    std::string bytes = wrapped(it.server, frames.substr(0, 9));
+    bytes += wrapped(it.server, frames.substr(9));
+    std::vector<HadoopConnection::Answer> answers;
+    for (const char byte : bytes)
+      for (auto& one : it.connection.feed(std::string(1, byte)).value()) answers.push_back(one);
+    REQUIRE(answers.size() == 2);
+    CHECK(answers[0].body.value() == "FIRST");
+    CHECK(answers[1].call == 1);
+  }
+}
+
+TEST_CASE("a request that is longer than the server takes at once comes in pieces") {
+  ProtectedConnection it = protected_connection("auth-conf", ",maxbuf=64");
+  CHECK(it.unsealed(it.sent).find("Protocol") != std::string::npos);
+  it.connection.call("register", std::string(1000, 'x'));
+  const std::string sent = it.connection.take_output();
+  CHECK(it.unsealed(sent).ends_with(std::string(1000, 'x')));
+}
+
+TEST_CASE("where all is protected, nothing else is believed") {
+  auto code_of = [](const auto& bytes_of) {
+    ProtectedConnection it = protected_connection("auth-int");
+    return it.connection.feed(bytes_of(it.server)).status().code();
+  };
+  CHECK(code_of([](SaslLayer&) { return answer(0, "PLAIN"); }) == Code::data_loss);
+  CHECK(code_of([](SaslLayer&) { return success(""); }) == Code::data_loss);
+  CHECK(code_of([](SaslLayer& server) {
+          const std::string once = wrapped(server, answer(0, "FIRST"));
+          return once + once;
+        }) == Code::data_loss);
+  CHECK(code_of([](SaslLayer& server) {
+          std::string changed = wrapped(server, answer(0, "FIRST"));
+          changed.back() = static_cast<char>(changed.back() ^ 1);
+          return changed;
+        }) == Code::data_loss);
+  CHECK(code_of([](SaslLayer& server) { return wrapped(server, "\xFF\xFF\xFF\xFF"); }) ==
+        Code::data_loss);
+  // The server's last word may come bare, and is only the end.
+  CHECK(code_of([](SaslLayer&) {
+          return refusal(kLoginCall, 2, "javax.security.sasl.SaslException", "who are you");
+        }) == Code::unauthenticated);
+}
+
 TEST_CASE("exceptions have the codes by which is decided what to do") {
   auto code = [](const std::string& name) {
     return hadoop_fault("org.apache.hadoop." + name, "").code();

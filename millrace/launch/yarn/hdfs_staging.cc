@@ -1,6 +1,10 @@
 #include "millrace/launch/yarn/hdfs_staging.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -8,11 +12,30 @@
 #include <vector>
 
 #include "millrace/io/local_files.h"
+#include "millrace/io/remote/hdfs_tokens.h"
+#include "millrace/io/remote/url.h"
 
 namespace millrace {
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;
+
+using FoundAddresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// "10.0.0.7", as Hadoop's programs find it.
+Result<std::string> number_of_host(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;  // all that Hadoop speaks
+  addrinfo* found = nullptr;
+  const int fault = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (fault != 0) return unavailable(host, ": ", gai_strerror(fault));
+  const FoundAddresses list(found, &freeaddrinfo);
+  std::array<char, NI_MAXHOST> text{};
+  const int unnamed = getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(),
+                                  nullptr, 0, NI_NUMERICHOST);
+  if (unnamed != 0) return unavailable(host, ": ", gai_strerror(unnamed));
+  return std::string(text.data());
+}
 
 }  // namespace
 
@@ -85,6 +108,31 @@ Status HdfsStaging::fetch(const std::string& url, const std::string& path) {
   }
   to.close();
   return to ? Status() : unavailable("can't write '", path, "': ", std::strerror(errno));
+}
+
+Result<std::optional<HadoopToken>> HdfsStaging::get_token(const std::string& url,
+                                                          const TokenTerms& terms) {
+  MR_ASSIGN(const remote::HdfsPlace place, store_.place_of(url));
+  MR_ASSIGN(const remote::Address address, remote::parse_address(url));
+  std::string host = address.authority.substr(0, address.authority.rfind(':'));
+  if (terms.name_numbers) {
+    MR_ASSIGN(host, number_of_host(host));
+  }
+  MR_ASSIGN(auto token, remote::get_hdfs_token(store_, place, terms.renewer));
+  if (!token) return token;
+  // Then HDFS takes who asks for the renewer, and YARN does not take the job.
+  if (terms.renewer.empty()) {
+    (void)remote::cancel_hdfs_token(store_, place, *token);
+    return failed_precondition(
+        "YARN has to renew the job's token of HDFS, and nothing says who its ResourceManager is to "
+        "Kerberos: yarn.resourcemanager.principal is not set in yarn-site.xml");
+  }
+  return std::optional<HadoopToken>(remote::hdfs_token_for(*std::move(token), url, host));
+}
+
+Status HdfsStaging::cancel_token(const std::string& url, const HadoopToken& token) {
+  MR_ASSIGN(const remote::HdfsPlace place, store_.place_of(url));
+  return remote::cancel_hdfs_token(store_, place, token);
 }
 
 Status HdfsStaging::remove_folder(const std::string& url) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@
 #include "millrace/launch/yarn/messages.h"
 
 namespace millrace {
+
+// How tokens are asked for, and named.
+struct TokenTerms {
+  std::string renewer = {};  // who is to prolong one
+  bool name_numbers = true;  // of the NameNode's machine, and not its name
+};
 
 class HdfsStaging {
  public:
@@ -33,6 +40,11 @@ class HdfsStaging {
                  const std::string& url);
   // Appends to the file at `path` what it lacks of the one at `url`.
   Status fetch(const std::string& url, const std::string& path);
+  // A token that stands for who asks, as those who read `url` look for it; none where HDFS knows no
+  // Kerberos. Errors: FAILED_PRECONDITION without a renewer; UNAVAILABLE too, for a NameNode whose
+  // number can't be found.
+  Result<std::optional<HadoopToken>> get_token(const std::string& url, const TokenTerms& terms);
+  Status cancel_token(const std::string& url, const HadoopToken& token);
   // And all that is in it; one that is not there is fine. Then the folder around it, if nothing
   // else is there.
   Status remove_folder(const std::string& url);

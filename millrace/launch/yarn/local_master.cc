@@ -57,14 +57,24 @@ struct ErrandSocket {
   bool has_wanted = false;
 };
 
-Result<HadoopToken> master_token(const std::string& path) {
+struct MasterTokens {
+  HadoopToken own = {};
+  std::string others = {};  // what its containers get: the same without its own
+};
+
+Result<MasterTokens> master_tokens(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream bytes;
   bytes << file.rdbuf();
   if (!file) return failed_precondition("YARN's tokens can't be read: '", path, "'");
   MR_ASSIGN(std::vector<HadoopToken> tokens, parse_credentials(bytes.str()).with(path));
-  for (HadoopToken& token : tokens)
-    if (token.kind == kMasterTokenKind) return std::move(token);
+  const auto own = std::ranges::find(tokens, kMasterTokenKind, &HadoopToken::kind);
+  if (own != tokens.end()) {
+    MasterTokens sorted{.own = std::move(*own)};
+    tokens.erase(own);
+    if (!tokens.empty()) sorted.others = write_credentials(tokens);
+    return sorted;
+  }
   return failed_precondition("this is no application master: '", path,
                              "' has no token of the kind ", kMasterTokenKind);
 }
@@ -83,13 +93,14 @@ Result<HadoopToken> master_token(const std::string& path) {
 
 class Master {
  public:
-  Master(const YarnMasterOptions& options, HadoopToken token)
+  Master(const YarnMasterOptions& options, MasterTokens tokens)
       : options_(options),
+        credentials_(std::move(tokens.others)),
         clock_(options.clock),
         heartbeat_({.schedulers = options.schedulers,
                     .host = options.host,
                     .port = options.port,
-                    .token = std::move(token),
+                    .token = std::move(tokens.own),
                     .clock = options.clock,
                     .random = options.random}) {}
 
@@ -219,6 +230,7 @@ class Master {
         if (std::exchange(errand.has_wanted, true)) return;
         errand.launch = std::move(wanted->launch);
         errand.launch.resources = options_.resources;
+        errand.launch.credentials = credentials_;
         events.push_back(Wanted{id, wanted->wish});
       } else {
         events.push_back(EndWished{id});
@@ -299,6 +311,7 @@ class Master {
   }
 
   const YarnMasterOptions& options_;
+  const std::string credentials_;  // of its containers
   const Clock& clock_;
   Heartbeat heartbeat_;
   ApplicationMaster master_;
@@ -320,8 +333,8 @@ Result<int> run_application_master(const YarnMasterOptions& options) {
   if (options.credentials_file.empty() || options.schedulers.empty())
     return failed_precondition(
         "this is no container of YARN: submit the job with millrace submit FILE --on yarn");
-  MR_ASSIGN(HadoopToken token, master_token(options.credentials_file));
-  return Master(options, std::move(token)).run();
+  MR_ASSIGN(MasterTokens tokens, master_tokens(options.credentials_file));
+  return Master(options, std::move(tokens)).run();
 }
 
 }  // namespace millrace

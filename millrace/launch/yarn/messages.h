@@ -90,6 +90,7 @@ struct ContainerLaunch {
   std::string command = {};
   std::vector<std::pair<std::string, std::string>> environment = {};
   std::vector<LocalResource> resources = {};
+  std::string credentials = {};  // what it finds of tokens (hadoop_credentials.h); empty: none
 };
 
 enum class FinalStatus { succeeded = 1, failed = 2, killed = 3 };

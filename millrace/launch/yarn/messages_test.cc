@@ -115,6 +115,11 @@ TEST_CASE("a start carries what the container is to run, and the token that came
                                text(2, "TOKEN")));
 }
 
+TEST_CASE("a start hands on the tokens by which files are brought, if there are any") {
+  CHECK(start_request({}, {.command = "c", .credentials = "HDTS"}) ==
+        text(1, text(1, text(2, "HDTS") + text(5, "c")) + text(2, "")));
+}
+
 TEST_CASE("a start says what is to be brought into the container's folder, and from where") {
   const LocalResource file{
       .name = "a.py", .url = "hdfs://nn:8020/me/a.py", .size = 5, .millis = 1'700'000'000'001};

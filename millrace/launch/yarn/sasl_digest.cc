@@ -2,10 +2,14 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 
 #include "millrace/base/str_cat.h"
 
@@ -13,7 +17,10 @@ namespace millrace {
 namespace {
 
 constexpr const char* kCount = "00000001";
-constexpr const char* kQuality = "auth";
+constexpr const char* kCipher = "3des";
+constexpr size_t kUsualMost = 65536;  // of a server that says nothing
+// What ends the text that is proved, where messages are protected.
+constexpr std::string_view kNoBody = ":00000000000000000000000000000000";
 
 // 16 bytes; empty where the library forbids MD5.
 std::string md5(std::string_view text) {
@@ -47,14 +54,40 @@ Result<std::map<std::string, std::string>> parse_directives(std::string_view tex
   return found;
 }
 
-bool has_word(std::string_view list, std::string_view word) {
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> words;
   while (!list.empty()) {
     const size_t end = std::min(list.find(','), list.size());
-    if (list.substr(0, end) == word) return true;
+    words.push_back(list.substr(0, end));
     list.remove_prefix(std::min(end + 1, list.size()));
     while (list.starts_with(" ")) list.remove_prefix(1);
   }
-  return false;
+  return words;
+}
+
+struct Quality {
+  std::string_view name;
+  SaslProtection protection;
+};
+constexpr Quality kQualities[] = {{"auth", SaslProtection::none},
+                                  {"auth-int", SaslProtection::integrity},
+                                  {"auth-conf", SaslProtection::privacy}};
+
+// The server's first that can be done; one that says nothing wants to know who asks, and no more.
+Result<Quality> chosen_quality(std::string_view offered, std::string_view ciphers) {
+  if (offered.empty()) return kQualities[0];
+  for (const std::string_view name : words_of(offered)) {
+    const auto found = std::ranges::find(kQualities, name, &Quality::name);
+    if (found == std::end(kQualities)) continue;
+    if (found->protection != SaslProtection::privacy ||
+        std::ranges::count(words_of(ciphers), kCipher) > 0)
+      return *found;
+  }
+  return failed_precondition(
+      "the server wants every message protected in a way that is not spoken (", offered,
+      "; ciphers: ", ciphers.empty() ? "none" : ciphers,
+      "); hadoop.rpc.protection may be authentication, integrity, or "
+      "privacy with 3des");
 }
 
 }  // namespace
@@ -63,23 +96,28 @@ Result<DigestResponse> answer_digest(std::string_view challenge, const DigestLog
   MR_ASSIGN(auto asked, parse_directives(challenge));
   const std::string& nonce = asked["nonce"];
   if (nonce.empty()) return invalid("the server's challenge has no nonce");
-  if (!asked["qop"].empty() && !has_word(asked["qop"], kQuality))
-    return failed_precondition("the server wants every message protected (", asked["qop"],
-                               "); only hadoop.rpc.protection=authentication is spoken");
+  MR_ASSIGN(const Quality quality, chosen_quality(asked["qop"], asked["cipher"]));
+  const bool is_plain = quality.protection == SaslProtection::none;
+  size_t most = kUsualMost;
+  if (const std::string& said = asked["maxbuf"]; !said.empty() && !absl::SimpleAtoi(said, &most))
+    return invalid("the server's challenge has a maxbuf that is no number: '", said, "'");
   const std::string& realm = asked["realm"];
   const std::string secret = str_cat(md5(str_cat(login.user, ":", realm, ":", login.password)), ":",
                                      nonce, ":", login.nonce);
   if (md5("").empty()) return failed_precondition("this machine's OpenSSL does not do MD5");
   auto proof = [&](std::string_view method) {
     return hex_md5(str_cat(hex_md5(secret), ":", nonce, ":", kCount, ":", login.nonce, ":",
-                           kQuality, ":", hex_md5(str_cat(method, ":", login.uri))));
+                           quality.name, ":",
+                           hex_md5(str_cat(method, ":", login.uri, is_plain ? "" : kNoBody))));
   };
   return DigestResponse{
       .text =
           str_cat("charset=utf-8,username=\"", login.user, "\",realm=\"", realm, "\",nonce=\"",
                   nonce, "\",nc=", kCount, ",cnonce=\"", login.nonce, "\",digest-uri=\"", login.uri,
-                  "\",maxbuf=65536,response=", proof("AUTHENTICATE"), ",qop=", kQuality),
-      .expected = str_cat("rspauth=", proof(""))};
+                  "\",maxbuf=65536,response=", proof("AUTHENTICATE"), ",qop=", quality.name,
+                  quality.protection == SaslProtection::privacy ? ",cipher=\"3des\"" : ""),
+      .expected = str_cat("rspauth=", proof("")),
+      .terms = {.protection = quality.protection, .secret = md5(secret), .most = most}};
 }
 
 }  // namespace millrace

@@ -79,12 +79,18 @@ Result<StagedLaunch> StagedLaunches::send(const KeptJob& job) {
   MR_TRY(hdfs->make_folder(folder).with("staging"));
   Result<StagedLaunch> launch = send_to(job, folder);
   if (launch.ok()) return launch;
+  cancel_token(folder);
   const Status removed = hdfs->remove_folder(folder);
   if (removed.ok()) return launch;
   return launch.status().then(str_cat("; ", folder, " could not be removed: ", removed.message()));
 }
 
 Result<StagedLaunch> StagedLaunches::send_to(const KeptJob& job, const std::string& folder) {
+  std::optional<HadoopToken> token;
+  if (options_.tokens) {
+    MR_ASSIGN(token, staging_->get_token(folder, *options_.tokens).with("staging"));
+    if (token) tokens_[folder] = *token;
+  }
   StagedLaunch launch{.job = {.folder = folder, .token = str_cat(random_.next(), random_.next())}};
   BundleOptions bundle{.programs = {options_.program},
                        .libraries = loaded_curl(),
@@ -106,6 +112,7 @@ Result<StagedLaunch> StagedLaunches::send_to(const KeptJob& job, const std::stri
   std::filesystem::remove(bundle.archive, ignored);
   MR_TRY(put);
   launch.job.resources.push_back(std::move(programs));
+  launch.token = std::move(token);
   // With this, it is one whose machines share no folder.
   MR_TRY(write_whole_text(staged_in(job.folder), to_text(launch.job)));
   launch.resources = staged_for_launcher(folder);
@@ -177,7 +184,15 @@ Status StagedLaunches::remove(const KeptJob& job) {
   if (!is_staged(job.folder)) return {};
   MR_ASSIGN(const StagedJob staged, read_staged(job.folder));
   MR_ASSIGN(HdfsStaging * hdfs, staging());
+  cancel_token(staged.folder);
   return hdfs->remove_folder(staged.folder);
+}
+
+void StagedLaunches::cancel_token(const std::string& folder) {
+  const auto token = tokens_.find(folder);
+  if (token == tokens_.end()) return;
+  (void)staging_->cancel_token(folder, token->second);
+  tokens_.erase(token);
 }
 
 }  // namespace millrace

@@ -26,12 +26,16 @@ struct StagedLaunchesOptions {
   std::string search = {};               // a PATH, for programs
   std::string program = {};              // `millrace` itself
   remote::Environment environment = {};  // tells who asks HDFS
+  // Where YARN has Kerberos: how the job's token of HDFS is asked for.
+  std::optional<TokenTerms> tokens = {};
 };
 
 // What the first container needs to begin.
 struct StagedLaunch {
   StagedJob job = {};
   std::vector<LocalResource> resources = {};
+  // By which it and YARN come to what is in HDFS, where that knows Kerberos. A secret.
+  std::optional<HadoopToken> token = {};
 };
 
 class StagedLaunches {
@@ -40,7 +44,8 @@ class StagedLaunches {
       : options_(std::move(options)), clock_(clock), random_(random) {}
 
   // Brings there all that goes along. When it fails, nothing is left there. Errors: NOT_FOUND for
-  // a file that is none; those of make_program_bundle() and HdfsStaging.
+  // a file that is none; those of make_program_bundle() and HdfsStaging. YARN cancels the token
+  // when the application ends, and remove() where none has come of it.
   Result<StagedLaunch> send(const KeptJob& job);
 
   // The launcher's journal and its words, and the logs that somebody has wanted, as far as they are
@@ -64,11 +69,14 @@ class StagedLaunches {
   Result<StagedLaunch> send_to(const KeptJob& job, const std::string& folder);
   Status bring_kept(const StagedJob& staged, const std::string& folder,
                     const std::vector<std::string>& names);
+  // The job's, if this process got it. What is cancelled already is fine.
+  void cancel_token(const std::string& folder);
 
   const StagedLaunchesOptions options_;
   const Clock& clock_;
   Random& random_;
   std::unique_ptr<HdfsStaging> staging_;
+  std::map<std::string, HadoopToken> tokens_;  // by the job's folder in HDFS
   FolderClient client_;
   std::map<std::string, std::set<std::string>> wanted_;  // by folder: names of logs
 };

@@ -86,7 +86,18 @@ Result<std::string> YarnHost::ask_once(const Call& call, const std::string& serv
   std::from_chars(answer->out.data() + end + 1, answer->out.data() + answer->out.size(), code);
   const std::string body = answer->out.substr(0, end);
   if (code / 100 == 2) return body;
-  return yarn_fault(code, body);
+  const std::string why = code == 401 ? missing_login_at(server) : "";
+  return yarn_fault(code, why.empty() ? body : why);
+}
+
+std::string YarnHost::missing_login_at(const std::string& server) {
+  if (!options_.addresses.has_kerberos) return "";
+  const auto limit = duration_cast<seconds>(options_.time_limit);
+  std::vector<std::string> words =
+      curl_words("GET", str_cat(server, "/ws/v1/cluster/info"), limit, true);
+  words.insert(words.begin() + 1, "--verbose");
+  const Result<CommandOutput> told = run_command(words, "", limit + seconds(5), clock_);
+  return told.ok() ? missing_login(told->err) : "";
 }
 
 Result<std::string> YarnHost::ask(const Call& call, Tries tries) {
@@ -136,6 +147,7 @@ Status YarnHost::start(KeptJob& job) {
     MR_ASSIGN(StagedLaunch staged, staged_.send(job));
     launch.resources = std::move(staged.resources);
     launch.environment = environment_of_staged(staged.job);
+    launch.token = std::move(staged.token);
   }
   MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch));
   // Once only: whether a call that was not answered has been heard is looked at.

@@ -57,6 +57,8 @@ class YarnHost final : public LauncherHost {
   // The body of the answer.
   Result<std::string> ask(const Call& call, Tries tries);
   Result<std::string> ask_once(const Call& call, const std::string& server);
+  // Why curl could not show there who asks; empty if nobody can tell.
+  std::string missing_login_at(const std::string& server);
   // Errors: NOT_FOUND if YARN does not know it, and is not about to.
   Result<ApplicationState> look_at(const std::string& application);
   Status kill(const std::string& application);

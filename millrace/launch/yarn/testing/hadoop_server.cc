@@ -47,11 +47,18 @@ std::string auth(const std::string& method, const std::string& challenge) {
   return out;
 }
 
-std::string negotiation() {
+std::string negotiation(const std::string& challenge) {
   std::string body;
   put_varint_field(&body, 2, 1);
   put_bytes_field(&body, 4, auth("KERBEROS", ""));
-  put_bytes_field(&body, 4, auth("TOKEN", kServersOffer));
+  put_bytes_field(&body, 4, auth("TOKEN", challenge));
+  return answer(kLoginCall, body);
+}
+
+std::string wrapped(SaslLayer& server, const std::string& frames) {
+  std::string body;
+  put_varint_field(&body, 2, 5);
+  put_bytes_field(&body, 3, server.wrap(frames).value());
   return answer(kLoginCall, body);
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "millrace/launch/yarn/sasl_layer.h"
+
 namespace millrace {
 
 inline constexpr const char* kServersOffer =
@@ -21,7 +23,9 @@ std::string refusal(uint64_t call, uint64_t status, const std::string& exception
                     const std::string& said);
 // One of the logins that are offered; a challenge for the token's.
 std::string auth(const std::string& method, const std::string& challenge);
-std::string negotiation();
+std::string negotiation(const std::string& challenge = kServersOffer);
+// Frames as a server sends them when messages are protected.
+std::string wrapped(SaslLayer& server, const std::string& frames);
 // The end of a login, with the server's own proof.
 std::string success(const std::string& proof);
 

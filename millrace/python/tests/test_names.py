@@ -227,7 +227,7 @@ def test_a_module_is_there_however_it_is_asked_for(run_afresh, module):
 
 def test_a_module_that_is_not_there_is_not_found_either(run_afresh):
     (wrong,) = run_afresh(["import millrace.no_such_module", "import millrace.train"])
-    assert "No module named 'millrace.no_such_module'" in wrong
+    assert "no module or name 'millrace.no_such_module'" in wrong
 
 
 # What TensorFlow has in tf.math and not above, and what is ours alone.

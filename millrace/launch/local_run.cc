@@ -151,7 +151,8 @@ class LocalRun {
         random_(began_.seed),
         supervision_(supervision_of(job, began_, random_)),
         memory_(job, plan_,
-                options.reach ? TaskMemory::Where::elsewhere : TaskMemory::Where::here) {
+                options.reach == nullptr || options.reach->is_here ? TaskMemory::Where::here
+                                                                   : TaskMemory::Where::elsewhere) {
     tasks_.reserve(plan_.tasks.size());
     for (size_t role : roles_of_tasks(job)) {
       const size_t i = tasks_.size();

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kForFolder{5};
 
 Reach own_reach(const JobSpec& job, const std::string& program) {
   return {.name = "local",
+          .is_here = true,
           .listen_host = job.host,
           .known_as = job.host,
           .command_at =

@@ -22,6 +22,8 @@ namespace millrace {
 struct Reach {
   // "slurm"; how people call the place.
   std::string name = {};
+  // It is the launcher's own machine, whose tasks it may limit as if they were its processes.
+  bool is_here = false;
   // Where the launcher listens for tasks, and the name by which they find it.
   std::string listen_host = {};
   std::string known_as = {};

@@ -18,17 +18,19 @@ NOT_HERE = "no task's memory is limited on this machine"
 
 @pytest.fixture
 def said_of(millrace, tmp_path):
-    """said_of(restart): what the launcher says of a job whose task wants four times what it may."""
+    """said_of(restart, more): what the launcher says of a job whose task wants four times what it may."""
 
-    def said_of(restart):
+    def said_of(restart, more=""):
         path = tmp_path / "job.yaml"
-        path.write_text(JOB.format(python=sys.executable, program=GREEDY, restart=restart))
+        job = JOB.format(python=sys.executable, program=GREEDY, restart=restart)
+        path.write_text(job + more)
         done = subprocess.run(
             [millrace, "run", str(path)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             timeout=PATIENCE,
+            cwd=tmp_path,
             preexec_fn=default_signals,
         )
         if NOT_HERE in done.stdout:
@@ -48,3 +50,8 @@ def test_the_next_attempt_has_the_same_limit(said_of):
     said = said_of("{on: out_of_memory, attempts: 2, pause: 10ms}")
     assert said.count("greedy:0: out of memory (SIGKILL (signal 9));") == 2  # of both attempts
     assert "has it" not in said
+
+
+def test_a_task_in_a_folder_of_its_own_has_it_too(said_of):
+    said = said_of("never", "files: job.yaml\n")
+    assert "greedy:0  out of memory (exit code 137)" in said and "has it" not in said

@@ -4,8 +4,9 @@
 // A job whose roles may be scaled is planned with all tasks that they may have, and heeds wishes
 // (scaling.h), if it has a folder and runs on this machine; anywhere else it has `count` of them.
 //
-// A job's secrets are read first, from its folder or where their sources are, and nothing is started
-// without them; the variables that they were read from are then no longer in the environment.
+// A job's secrets are read first, from its folder or where their sources are, and nothing is
+// started without them; the variables that they were read from are then no longer in the
+// environment.
 //
 // The shell around supervision.h: one poll loop, no threads. It takes SIGINT, SIGTERM and SIGHUP
 // for as long as it runs (those that were ignored stay so), and is the reaper of orphans below it.
@@ -43,8 +44,8 @@ struct LocalRunOptions {
 };
 
 // Shows the tasks' lines on standard output and error, and what it does itself on standard error.
-// Errors: what check() says; a secret that can't be read; ports that are taken; a log directory that can't be written. A job
-// that was started is never an error: its report tells how it ended.
+// Errors: what check() says; a secret that can't be read; ports that are taken; a log directory
+// that can't be written. A job that was started is never an error: its report tells how it ended.
 Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options);
 
 // What run_locally() would start, with the ports that it would use now.

@@ -18,9 +18,10 @@ bool is_small_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_one_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_port_name(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName && std::ranges::any_of(name, is_small_letter) &&
-         std::ranges::all_of(name,
-                             [](char c) { return is_small_letter(c) || is_one_digit(c) || c == '-'; }) &&
+  return !name.empty() && name.size() <= kLongestName &&
+         std::ranges::any_of(name, is_small_letter) &&
+         std::ranges::all_of(
+             name, [](char c) { return is_small_letter(c) || is_one_digit(c) || c == '-'; }) &&
          name.front() != '-' && name.back() != '-' && name.find("--") == std::string_view::npos;
 }
 

@@ -36,7 +36,7 @@ ClientGraph counter() {
 
 std::string once_kind(const OnceGraph& graph, const StepRequestNames& names) {
   const OnceGraph::StepKind kind = graph.kind_of(names);
-  std::string text = 
+  std::string text =
       kind.takes ? str_cat("takes by ", kind.dequeue ? *kind.dequeue : "") : "takes nothing";
   return text + (kind.updates ? ", updates" : "");
 }

@@ -78,8 +78,7 @@ Result<OnceSession::Begun> OnceSession::begin_locked(const OnceGraph::StepKind& 
                                                      uint64_t signature, std::string* lease) {
   Begun begun;
   if (!kind.takes && !(kind.updates && book_.has_lease())) return begun;
-  MR_ASSIGN(OnceBook::Step step,
-            book_.begin(kind.takes ? Kind::takes : Kind::updates, signature));
+  MR_ASSIGN(OnceBook::Step step, book_.begin(kind.takes ? Kind::takes : Kind::updates, signature));
   begun.step = step;
   *lease = std::move(step.lease);
   if (kind.takes) begun.dequeue = kind.dequeue;

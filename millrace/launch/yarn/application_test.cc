@@ -74,12 +74,13 @@ TEST_CASE("what is asked of YARN alone is in the application, and of a secret wh
 
 TEST_CASE("a token of HDFS is among the credentials, and nowhere else") {
   YarnLaunch launch = known_launch();
-  launch.token = HadoopToken{
-      .identifier = "id", .password = "pw", .kind = "K", .service = "10.0.0.7:8020"};
+  launch.token =
+      HadoopToken{.identifier = "id", .password = "pw", .kind = "K", .service = "10.0.0.7:8020"};
   nlohmann::ordered_json application = yarn_application(counting_words(), launch).value();
   nlohmann::ordered_json& container = application["am-container-spec"];
-  CHECK(container["credentials"].dump() ==
-        R"({"tokens":{"entry":[{"key":"10.0.0.7:8020","value":"AmlkAnB3AUsNMTAuMC4wLjc6ODAyMA"}]}})");
+  CHECK(
+      container["credentials"].dump() ==
+      R"({"tokens":{"entry":[{"key":"10.0.0.7:8020","value":"AmlkAnB3AUsNMTAuMC4wLjc6ODAyMA"}]}})");
   container.erase("credentials");
   CHECK(application == yarn_application(counting_words(), known_launch()).value());
 }

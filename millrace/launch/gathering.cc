@@ -7,19 +7,12 @@
 
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/task_record.h"
+#include "millrace/launch/same_secret.h"
 
 namespace millrace {
 namespace {
 
 constexpr size_t kMostNamed = 8;
-
-// Takes as long for a guess that is nearly right as for one that is all wrong.
-bool is_same(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned different = 0;
-  for (size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return different == 0;
-}
 
 std::vector<Gathering::Action> refuse(Gathering::Connection who, std::string why) {
   return {Gathering::Tell{who, to_line(ArrivalAnswer(NotWanted{std::move(why)}))},
@@ -51,7 +44,8 @@ std::vector<Gathering::Action> Gathering::said(Connection from, std::string_view
 }
 
 std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival& arrival) {
-  if (!is_same(arrival.token, token_)) return refuse(from, "the token is not that of this job");
+  if (!is_same_secret(arrival.token, token_))
+    return refuse(from, "the token is not that of this job");
   const std::string name = short_name(arrival.task);
   const auto known = by_name_.find(name);
   if (known == by_name_.end()) return refuse(from, str_cat("the job has no task ", name));

@@ -1,21 +1,10 @@
 #include "millrace/launch/local_oom.h"
 
 #include <fstream>
-#include <optional>
 #include <string>
 
 namespace millrace {
 namespace {
-
-// The number after "oom_kill " in a file of "name number" lines.
-std::optional<int64_t> read_counter(const std::string& path) {
-  std::ifstream file(path);
-  std::string name;
-  int64_t count = 0;
-  while (file >> name >> count)
-    if (name == "oom_kill") return count;
-  return {};
-}
 
 // "/sys/fs/cgroup/user.slice/…" of the unified hierarchy; empty without it.
 std::string own_group() {
@@ -27,11 +16,20 @@ std::string own_group() {
 
 }  // namespace
 
+std::optional<int64_t> memory_kills_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string name;
+  int64_t count = 0;
+  while (file >> name >> count)
+    if (name == "oom_kill") return count;
+  return {};
+}
+
 int64_t count_out_of_memory_kills() {
   std::string group = own_group();
   std::optional<int64_t> count;
-  if (!group.empty()) count = read_counter(group + "/memory.events");
-  if (!count) count = read_counter("/proc/vmstat");
+  if (!group.empty()) count = memory_kills_in(group + "/memory.events");
+  if (!count) count = memory_kills_in("/proc/vmstat");
   return count.value_or(0);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "millrace/launch/descriptor.h"
+#include "millrace/launch/local_oom.h"
 
 namespace millrace {
 namespace {
@@ -50,16 +51,6 @@ Own own_groups(const std::string& root) {
   return own;
 }
 
-// The number behind "oom_kill" in a file of names and numbers.
-int64_t kills_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string name;
-  int64_t count = 0;
-  while (file >> name >> count)
-    if (name == "oom_kill") return count;
-  return 0;
-}
-
 bool has_word(const std::string& path, std::string_view wanted) {
   std::ifstream file(path);
   for (std::string word; file >> word;)
@@ -93,12 +84,12 @@ Result<MemoryGroups> MemoryGroups::create_of_two(const std::string& own, pid_t l
   Status given = has_word(begin, "memory") ? Status() : put(begin, "+memory");
   if (!given.ok()) {
     // Processes are in it: this one, and nobody else if all is well.
-    made.launcher_ = own + "/launcher";
-    MR_TRY(make_folder(made.launcher_));
-    MR_TRY(put(made.launcher_ + "/cgroup.procs", std::to_string(launcher)));
+    const std::string beside = own + "/launcher";
+    MR_TRY(make_folder(beside));
+    MR_TRY(put(beside + "/cgroup.procs", std::to_string(launcher)));
     given = put(begin, "+memory");
     if (!given.ok()) {
-      if (put(own + "/cgroup.procs", std::to_string(launcher)).ok()) rmdir(made.launcher_.c_str());
+      if (put(own + "/cgroup.procs", std::to_string(launcher)).ok()) rmdir(beside.c_str());
       return given;
     }
   }
@@ -109,8 +100,7 @@ Result<MemoryGroups> MemoryGroups::create_of_two(const std::string& own, pid_t l
 MemoryGroups::MemoryGroups(MemoryGroups&& other) noexcept
     : version_(other.version_),
       folder_(std::exchange(other.folder_, {})),
-      kills_(std::move(other.kills_)),
-      launcher_(std::move(other.launcher_)) {}
+      kills_(std::move(other.kills_)) {}
 
 MemoryGroups::~MemoryGroups() {
   if (folder_.empty()) return;
@@ -139,7 +129,7 @@ bool MemoryGroups::has_killed(const std::string& name) {
   const auto known = kills_.find(name);
   if (known == kills_.end()) return false;
   const char* const file = version_ == Version::one ? "memory.oom_control" : "memory.events";
-  const int64_t now = kills_in(str_cat(folder_, "/", name, "/", file));
+  const int64_t now = memory_kills_in(str_cat(folder_, "/", name, "/", file)).value_or(0);
   return std::exchange(known->second, now) < now;
 }
 

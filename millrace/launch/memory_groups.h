@@ -47,7 +47,6 @@ class MemoryGroups {
   Version version_;
   std::string folder_;                    // empty: moved from
   std::map<std::string, int64_t> kills_;  // by the names of groups: how many are known
-  std::string launcher_;                  // its group in version 2; empty: it did not go
 };
 
 }  // namespace millrace

@@ -12,6 +12,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/local_ports.h"
+#include "millrace/launch/same_secret.h"
 #include "millrace/launch/shipping/scratch.h"
 
 namespace millrace {
@@ -25,14 +26,6 @@ constexpr size_t kSentAtOnce = size_t{1} << 20;  // of a blob, in one turn
 constexpr int kFilesQueue = 1024;
 
 bool would_wait() { return errno == EAGAIN || errno == EINTR; }
-
-// Takes as long for a guess that is nearly right as for one that is all wrong.
-bool is_same(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned different = 0;
-  for (size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return different == 0;
-}
 
 }  // namespace
 
@@ -171,7 +164,7 @@ void FileServer::take_bytes(Caller& caller) {
 
 void FileServer::take_call(Caller& caller, const FileCall& call) {
   if (const auto* greeting = std::get_if<FileGreeting>(&call)) {
-    caller.is_known = is_same(greeting->token, options_.token);
+    caller.is_known = is_same_secret(greeting->token, options_.token);
     caller.hanging_up = !caller.is_known;
     if (!caller.is_known) caller.unwritten = to_line(CanNotBe{"the token is not that of this job"});
     return;

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/same_secret.h"
 
 namespace millrace {
 namespace {
@@ -50,14 +51,6 @@ bool is_plain(std::string_view name) {
 Status no_sense() { return invalid("what was asked makes no sense"); }
 
 }  // namespace
-
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned differences = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return differences == 0;
-}
 
 Result<std::optional<FolderCall>> FolderCalls::next() {
   if (is_over_) return std::optional<FolderCall>();

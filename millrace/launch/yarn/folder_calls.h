@@ -31,9 +31,6 @@ struct FolderCall {
   std::string body = {};
 };
 
-// In a time that does not tell how much of it is right.
-bool is_same_secret(std::string_view a, std::string_view b);
-
 // The calls of one connection, one behind the other.
 class FolderCalls {
  public:

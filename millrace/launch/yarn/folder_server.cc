@@ -17,6 +17,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_descriptors.h"
+#include "millrace/launch/same_secret.h"
 
 namespace millrace {
 namespace {

@@ -1,9 +1,5 @@
 // Part of verbs.h: `millrace run`.
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/random.h"
+#include "millrace/bin/by_ssh.h"
 #include "millrace/bin/job_flags.h"
 #include "millrace/bin/places.h"
 #include "millrace/bin/shipping_here.h"
@@ -84,12 +81,6 @@ Result<JobSpec> local_job_of(const RunFlags& flags, const std::vector<std::strin
   if (flags.release_ports) job.ports = PortHandling::released;
   MR_TRY(check(job));
   return job;
-}
-
-// A name of this machine that others may know; "localhost" if it has none.
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
 // Where machines have this very `millrace`, if it is to go along.

@@ -251,4 +251,16 @@ std::string to_json(const TfConfig& config, JsonLayout layout) {
   return root.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+TfConfigTexts::TfConfigTexts(const ClusterSpec& cluster) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [job, tasks] : cluster.jobs()) json[job] = tasks_json(tasks);
+  cluster_ = json.dump();
+}
+
+std::string TfConfigTexts::of(const TaskName& task) const {
+  // The name of a job has letters and digits alone (cluster_spec.h).
+  return str_cat(R"({"cluster":)", cluster_, R"(,"task":{"type":")", task.job, R"(","index":)",
+                 task.task, "}}");
+}
+
 }  // namespace millrace

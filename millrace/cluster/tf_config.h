@@ -51,4 +51,19 @@ enum class JsonLayout { one_line, indented };
 // the notes.
 std::string to_json(const TfConfig& config, JsonLayout layout);
 
+// The texts, each on one line, for all tasks of one cluster: what they have in common is written
+// once, since 2,000 tasks that each know of 2,000 are many megabytes.
+class TfConfigTexts {
+ public:
+  explicit TfConfigTexts(const ClusterSpec& cluster);
+
+  // The value of `cluster` alone, as it stands in each text.
+  const std::string& cluster() const { return cluster_; }
+  // Equal to to_json() of that cluster and task.
+  std::string of(const TaskName& task) const;
+
+ private:
+  std::string cluster_;
+};
+
 }  // namespace millrace

@@ -168,6 +168,18 @@ TEST_CASE("what is written reads back as the same") {
         R"({"cluster":{"w":{"3":"a:1"}},"environment":"cloud","master":"m","model_dir":"d"})");
 }
 
+TEST_CASE("the texts of all tasks of a cluster are those of one after the other") {
+  auto config = TfConfig::parse(R"({"cluster": {"ps": ["a:1"], "worker": {"1": "b:1"}}})");
+  REQUIRE(config.ok());
+  const TfConfigTexts texts(config->cluster);
+  for (const TaskName& task : config->cluster.tasks()) {
+    config->task_type = task.job;
+    config->task_index = task.task;
+    CHECK(texts.of(task) == to_json(*config, JsonLayout::one_line));
+    CHECK(texts.of(task).find(texts.cluster()) != std::string::npos);
+  }
+}
+
 TEST_CASE("a cluster file holds the cluster alone or a whole TF_CONFIG") {
   auto whole = TfConfig::parse_cluster_file(kWordCount, "c.json");
   REQUIRE(whole.ok());

@@ -17,13 +17,9 @@ bool is_safe_unquoted(char c) {
 }
 
 std::vector<EnvironmentEntry> local_environment(const JobSpec& job, const RoleSpec& role,
-                                                const ClusterSpec& cluster, const TaskPlan& task) {
-  TfConfig config;
-  config.cluster = cluster;
-  config.task_type = task.task.job;
-  config.task_index = task.task.task;
+                                                const TfConfigTexts& texts, const TaskPlan& task) {
   std::vector<EnvironmentEntry> entries = {
-      {kTaskVariable, to_json(config, JsonLayout::one_line)},
+      {kTaskVariable, texts.of(task.task)},
       // Python would keep its lines to itself until the end, as it writes to a pipe.
       {"PYTHONUNBUFFERED", "1"},
       {kReportDescriptorVariable, std::to_string(kReportDescriptor)},
@@ -33,6 +29,14 @@ std::vector<EnvironmentEntry> local_environment(const JobSpec& job, const RoleSp
     entries.emplace_back(kListenDescriptorVariable, std::to_string(kListenDescriptor));
   for (EnvironmentEntry& entry : environment_of(job, role)) entries.push_back(std::move(entry));
   return entries;
+}
+
+// Quoted for a shell, with $CLUSTER instead of the cluster's text, if that is in it.
+std::string quoted_around(std::string_view text, std::string_view cluster) {
+  const size_t at = text.find(cluster);
+  if (at == std::string_view::npos) return shell_quoted(text);
+  return str_cat(shell_quoted(text.substr(0, at)), "\"$CLUSTER\"",
+                 shell_quoted(text.substr(at + cluster.size())));
 }
 
 // "; restart: on_failure, 10 in 300s"
@@ -84,26 +88,33 @@ LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
     // check(job) saw the names and the host, so that nothing can be refused here.
     if (Status added = plan.cluster.add_job(role.name, addresses); !added.ok()) return {};
   }
+  const TfConfigTexts texts(plan.cluster);
   size_t next = 0;
   for (const RoleSpec& role : job.roles) {
     for (int index = 0; index < most_of(role); ++index, ++next) {
       TaskPlan& task = plan.tasks[next];
       task.argv = with_placeholders(task.argv, plan.cluster, task.task);
-      task.environment = local_environment(job, role, plan.cluster, task);
+      task.environment = local_environment(job, role, texts, task);
     }
   }
   return plan;
 }
 
 std::string describe(const LaunchPlan& plan, const JobSpec& job) {
+  // As many tasks as a page shows have it in full; of more nobody could find the rest in between.
+  constexpr size_t kLongCluster = 1000;
+  const std::string cluster = TfConfigTexts(plan.cluster).cluster();
+  const bool is_long = cluster.size() > kLongCluster;
   std::string text;
+  if (is_long) text = str_cat("# What all tasks know\nCLUSTER=", shell_quoted(cluster), "\n\n");
   for (const TaskPlan& task : plan.tasks) {
     str_append(&text, "# ", task.name, task.address.empty() ? "" : " at ", task.address,
                task.decides ? "; its success decides" : "", restarts_of(job, task.task.job),
                secrets_words(job, task.task.job), "\n");
     if (!job.directory.empty()) str_append(&text, "cd ", shell_quoted(job.directory), "\n");
     for (const auto& [name, value] : task.environment)
-      str_append(&text, name, "=", shell_quoted(value), " \\\n");
+      str_append(&text, name, "=", is_long ? quoted_around(value, cluster) : shell_quoted(value),
+                 " \\\n");
     const char* separator = "";
     for (const std::string& argument : task.argv) {
       str_append(&text, separator, shell_quoted(argument));

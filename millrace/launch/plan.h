@@ -47,7 +47,7 @@ size_t count_tasks(const JobSpec& job);
 size_t count_planned(const JobSpec& job);
 
 // What `run --dry-run` prints: per task its name, environment and command, quoted so that a shell
-// would take them.
+// would take them. Where the cluster is long, it stands once before them, as CLUSTER.
 std::string describe(const LaunchPlan& plan, const JobSpec& job);
 
 // The text as one word of a POSIX shell: as it is, or in single quotes.

@@ -1,5 +1,7 @@
 #include "millrace/launch/plan.h"
 
+#include <numeric>
+
 #include <doctest/doctest.h>
 
 #include "millrace/launch/config_script.h"
@@ -105,6 +107,23 @@ TEST_CASE("shell words are quoted when they need it") {
   CHECK(shell_quoted("") == "''");
   CHECK(shell_quoted("$HOME *") == "'$HOME *'");
   CHECK(shell_quoted("it's") == "'it'\\''s'");
+}
+
+TEST_CASE("a long cluster stands once before what many tasks start with") {
+  JobSpec job = counting_words();
+  job.roles = {{.name = "ps", .count = 1}, {.name = "worker", .count = 2000}};
+  std::vector<int> ports(2001);
+  std::iota(ports.begin(), ports.end(), 4000);
+  const LaunchPlan plan = plan_launch(job, ports);
+  const std::string text = describe(plan, job);
+  CHECK(text.starts_with(
+      R"(# What all tasks know
+CLUSTER='{"ps":["127.0.0.1:4000"],"worker":["127.0.0.1:4001",)"));
+  CHECK(text.find(
+            R"(TF_CONFIG='{"cluster":'"$CLUSTER"',"task":{"type":"worker","index":1999}}' \)") !=
+        std::string::npos);
+  CHECK(text.size() < 1'000'000);
+  CHECK(variable(plan.tasks[2000], "TF_CONFIG").size() > 36'000);
 }
 
 }  // namespace

@@ -32,11 +32,27 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 Status OpRegistry::add(OpDef op) {
   if (op.name.empty()) return invalid("an op without a name can't be registered");
-  if (find(op.name) != nullptr)
+  if (ops_.contains(op.name))
     return error(Code::already_exists, "op '", op.name, "' is registered twice");
-  MR_TRY(parse_signature(op));
   std::string name = op.name;
-  ops_.emplace(std::move(name), std::make_unique<OpDef>(std::move(op)));
+  auto entry = std::make_unique<Entry>();
+  entry->op = std::move(op);
+  if (!leaves_unread_) MR_TRY(read(*entry));
+  ops_.emplace(std::move(name), std::move(entry));
+  return {};
+}
+
+Status OpRegistry::read(Entry& entry) const {
+  if (entry.is_read.load(std::memory_order_acquire)) return {};
+  MutexLock lock(mutex_);
+  if (entry.is_read.load(std::memory_order_relaxed)) return {};
+  MR_TRY(parse_signature(entry.op));
+  entry.is_read.store(true, std::memory_order_release);
+  return {};
+}
+
+Status OpRegistry::check() const {
+  for (const auto& [name, entry] : ops_) MR_TRY(read(*entry));
   return {};
 }
 
@@ -44,7 +60,7 @@ Status OpRegistry::add_kernel(std::string_view op, std::string device_type, Kern
   const auto found = ops_.find(to_absl(op));
   if (found == ops_.end())
     return error(Code::not_found, "there is no op '", op, "' to add a ", device_type, " kernel to");
-  OpDef& def = *found->second;
+  OpDef& def = found->second->op;
   if (def.kernel_for(device_type) != nullptr) {
     return error(Code::already_exists, "op '", op, "' has a kernel for ", device_type, " already");
   }
@@ -53,8 +69,8 @@ Status OpRegistry::add_kernel(std::string_view op, std::string device_type, Kern
 }
 
 const OpDef* OpRegistry::find(std::string_view name) const {
-  auto found = ops_.find(to_absl(name));
-  return found == ops_.end() ? nullptr : found->second.get();
+  const auto found = ops_.find(to_absl(name));
+  return found != ops_.end() && read(*found->second).ok() ? &found->second->op : nullptr;
 }
 
 Result<const OpDef*> OpRegistry::foreign(OpDef op) const {
@@ -83,7 +99,8 @@ Result<const OpDef*> OpRegistry::foreign(OpDef op) const {
 std::vector<const OpDef*> OpRegistry::all() const {
   std::vector<const OpDef*> ops;
   ops.reserve(ops_.size());
-  for (const auto& [name, op] : ops_) ops.push_back(op.get());
+  for (const auto& [name, entry] : ops_)
+    if (read(*entry).ok()) ops.push_back(&entry->op);
   std::sort(ops.begin(), ops.end(),
             [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
   return ops;
@@ -94,7 +111,7 @@ std::vector<std::string> OpRegistry::suggestions(std::string_view name) const {
   constexpr size_t kMostSuggestions = 3;
   if (name.empty() || name.size() > kMostLetters) return {};
   std::vector<std::pair<size_t, std::string>> close;
-  for (const auto& [known, op] : ops_) {
+  for (const auto& [known, entry] : ops_) {
     const size_t distance = edit_distance(name, known);
     if (distance <= std::max<size_t>(1, name.size() / 3)) close.emplace_back(distance, known);
   }

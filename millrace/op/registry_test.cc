@@ -1,5 +1,7 @@
 #include "millrace/op/registry.h"
 
+#include <thread>
+
 #include <doctest/doctest.h>
 
 #include "millrace/op/kernel.h"
@@ -30,6 +32,27 @@ TEST_CASE("a second op of a name and an op without sense are refused") {
   CHECK(ops.add({.name = "Bad", .doc = "", .signature = "x T ->"}).code() ==
         Code::invalid_argument);
   CHECK(ops.find("Bad") == nullptr);
+}
+
+TEST_CASE("a signature that was left unread is read when its op is asked for, by many at once") {
+  OpRegistry ops;
+  {
+    const OpRegistry::LeavesUnread quickly(ops);
+    REQUIRE(ops.add(op_named("Neg")).ok());
+    CHECK(ops.add(op_named("Neg")).code() == Code::already_exists);
+    REQUIRE(ops.add({.name = "Bad", .doc = "", .signature = "x T ->"}).ok());
+  }
+  CHECK(ops.add({.name = "Worse", .doc = "", .signature = "x T ->"}).code() ==
+        Code::invalid_argument);
+  std::vector<std::thread> askers;
+  std::atomic<int> whole = 0;
+  for (int i = 0; i < 8; ++i)
+    askers.emplace_back([&] { whole += ops.find("Neg")->inputs.size() == 1 ? 1 : 0; });
+  for (std::thread& asker : askers) asker.join();
+  CHECK(whole == 8);
+  CHECK(ops.find("Bad") == nullptr);
+  CHECK(ops.all().size() == 1);
+  CHECK(ops.check().message().find("Bad") != std::string::npos);
 }
 
 TEST_CASE("an op gets a kernel for another type of device from outside, once") {

@@ -64,6 +64,7 @@ std::span<const OpRoom> op_rooms() {
 }
 
 Status register_all_ops(OpRegistry& ops, std::shared_ptr<ScriptHost> scripts) {
+  const OpRegistry::LeavesUnread quickly(ops);
   for (const OpRoom& room : op_rooms()) {
     if (room.add == &register_script) {
       MR_TRY(register_script_calls(ops, scripts).with(room.name));

@@ -83,6 +83,15 @@ def test_explain_shows_what_run_would_start(command, job_file):
     assert "GREETING=hello" in shown.stdout
 
 
+def test_explain_shows_what_goes_to_which_machine_by_ssh(command, job_file):
+    shown = command("explain", job_file.name, "--on", "ssh", "--hosts", "n1,n2")
+    assert shown.returncode == 0, shown.stderr
+    commands = [line for line in shown.stdout.splitlines() if line.startswith("ssh ")]
+    assert [" n1 " in line for line in commands] == [i % 2 == 0 for i in range(len(commands))]
+    assert command("explain", job_file.name, "--on", "ssh").returncode == 2
+    assert command("explain", job_file.name, "--hosts", "n1").returncode == 2
+
+
 def test_explain_shows_the_objects_for_kubernetes(command, job_file):
     shown = command("explain", job_file.name, "--on", "k8s", "--image", "example/greeting:1")
     assert shown.returncode == 0, shown.stderr
@@ -91,7 +100,7 @@ def test_explain_shows_the_objects_for_kubernetes(command, job_file):
     refused = command("explain", job_file.name, "--on", "k8s")
     assert (refused.returncode, "has no image" in refused.stderr) == (2, True)
     elsewhere = command("explain", job_file.name, "--on", "mars")
-    assert (elsewhere.returncode, "local, k8s, slurm and yarn" in elsewhere.stderr) == (2, True)
+    assert (elsewhere.returncode, "local, ssh, k8s, slurm and yarn" in elsewhere.stderr) == (2, True)
 
 
 def test_the_schema_is_json_and_knows_the_keys(command):

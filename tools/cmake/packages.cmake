@@ -63,4 +63,13 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright COMPONENT ${component}
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
 endforeach()
+# What the command has taken in (taken_in.cmake) keeps its licence.
+foreach(taken IN ITEMS libgrpc-dev libabsl-dev libprotobuf-dev)
+  if(EXISTS "/usr/share/doc/${taken}/copyright")
+    install(FILES "/usr/share/doc/${taken}/copyright" RENAME copyright.${taken} COMPONENT command
+      DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_COMMAND_PACKAGE_NAME}")
+  else()
+    message(STATUS "packages: there is no licence of ${taken} on this machine to go along")
+  endif()
+endforeach()
 include(CPack)

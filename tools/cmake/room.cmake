@@ -57,7 +57,8 @@ function(millrace_room room)
     "$<BUILD_INTERFACE:${MILLRACE_GENERATED_DIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   millrace_link_rooms(${library} ${reach} ${arg_DEPENDS})
-  target_link_libraries(${library} ${reach} ${arg_LINKS})
+  millrace_taken_in(links ${arg_LINKS})
+  target_link_libraries(${library} ${reach} ${links})
 
   if(arg_TESTING)
     millrace_testing(${room} SOURCES ${arg_TESTING} DEPENDS ${room} ${arg_TESTING_DEPENDS})

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/launch/folder_place.h"
 #include "millrace/launch/follow_job.h"
@@ -46,7 +47,12 @@ Result<JobFolders> folders_of(const std::string& place) {
 
 MadePlace make_kubernetes(const PlaceFlags& flags, Random& random, const Clock& clock) {
   return std::unique_ptr<JobPlace>(std::make_unique<KubernetesPlace>(
-      KubernetesOptions{.context = flags.context, .name_space = flags.name_space}, random, clock));
+      KubernetesOptions{
+          .context = flags.context,
+          .name_space = flags.name_space,
+          .ship = shipment_here,
+          .note = [](const std::string& text) { std::cerr << "millrace: " << text << std::endl; }},
+      random, clock));
 }
 
 MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
@@ -245,6 +251,13 @@ Result<TaskSight> running_task(const JobSight& job, const std::string& name) {
                              task->text.empty() ? "" : ": ", task->text);
 }
 
+Status collect_outputs(JobPlace& place, const FollowedJob& followed) {
+  if (followed.why != FollowedJob::Why::over) return {};
+  const Status collected = place.collect(followed.sight.name);
+  // A job that could not start was removed.
+  return collected.code() == Code::not_found ? Status() : collected;
+}
+
 JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random) {
   if (!flags.name.empty()) job.name = flags.name;
   if (!flags.image.empty()) job.image = flags.image;
@@ -268,8 +281,12 @@ int run_there(const JobSpec& job, const PlaceFlags& where, const SubmitFlags& fl
       **place, submitted_job(job, flags, *random),
       {.log_directory = log_directory, .part = FollowOptions::Part::owner, .patience = *patience});
   if (!followed.ok()) return complain("run", followed.status());
+  const Status collected = collect_outputs(**place, *followed);
   std::cout << render(followed->sight.report) << std::flush;
-  return exit_code(followed->sight);
+  const int code = exit_code(followed->sight);
+  if (collected.ok()) return code;
+  const int fault = complain("run", collected);
+  return code == kDone ? fault : code;
 }
 
 }  // namespace millrace

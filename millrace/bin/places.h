@@ -8,6 +8,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/base/result.h"
+#include "millrace/launch/follow_job.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/job_place.h"
 
@@ -69,6 +70,10 @@ Result<TaskSight> running_task(const JobSight& job, const std::string& name);
 
 // The job with what the flags say of it; without a name it gets one.
 JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random);
+
+// What tasks of a job that was followed to its end have made, where the place keeps it. Errors: as
+// of JobPlace::collect().
+Status collect_outputs(JobPlace& place, const FollowedJob& followed);
 
 // Submits the job, shows what its tasks write, and returns when it is over: with its exit code.
 int run_there(const JobSpec& job, const PlaceFlags& place, const SubmitFlags& flags,

@@ -80,6 +80,11 @@ class JobPlace {
   // Ends the tasks that are left of a job whose end is decided, and keeps the job.
   virtual Status end_rest(const std::string& name) = 0;
 
+  // Brings what tasks of a job that has ended have made to where it is wanted, and ends whoever
+  // kept it; nothing where they bring it themselves. Errors: those of bringing it; UNAVAILABLE if
+  // it is lost.
+  virtual Status collect(const std::string& /*name*/) { return {}; }
+
   // Gives roles of a running job other numbers of tasks, all of them or none; `by`, for people, is
   // who wants that. Returns when whoever supervises the job has taken it on: tasks that are to come
   // may not run yet, and those that are to go may not have gone. Errors: NOT_FOUND;

@@ -4,6 +4,7 @@
 //   fetch() ──► the program runs in folder() ──► bring_back() ──► destroyed: the folder is gone
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@
 
 namespace millrace {
 
-// How `millrace join` is told of it: "--files HOST:PORT/DIGEST", of the launcher and its manifest.
+// How `millrace join` is told of it: "--files HOST:PORT/DIGEST", of the launcher and its manifest;
+// or
+// "--files /FOLDER/DIGEST", where all has been brought already.
 inline constexpr const char* kFilesFlag = "--files";
 
 struct BaggageRequest {
@@ -25,7 +28,12 @@ struct BaggageRequest {
   std::string token = {};
   TaskName task = {};
   std::string scratch = {};  // a folder of this machine, for own_scratch()
-  int leash = -1;            // a descriptor whose end is the word to end; -1: none
+  // Where the task works, if that is of its own already and somebody else removes it: nothing is
+  // kept on the machine then.
+  std::string folder = {};
+  std::string server_called = "the job's launcher";
+  std::function<void(const std::string& text)> progress = {};
+  int leash = -1;  // a descriptor whose end is the word to end; -1: none
   Clock::Duration patience = std::chrono::seconds(60);  // with a silent launcher
   Clock::Duration to_connect = std::chrono::minutes(10);
 };

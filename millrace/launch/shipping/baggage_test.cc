@@ -21,6 +21,7 @@
 #include "millrace/launch/shipping/blob_cache.h"
 #include "millrace/launch/shipping/digest.h"
 #include "millrace/launch/shipping/file_server.h"
+#include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
 namespace {
@@ -80,10 +81,11 @@ class Job {
             .value();
     digest_ = shipment.digest();
     manifest_ = shipment.manifest();
-    server_ = FileServer::listen(std::move(shipment), {.host = "127.0.0.1",
-                                                       .token = "77",
-                                                       .output_dir = folder_.path("out"),
-                                                       .collected_as = {{"map:1", "map_1"}}})
+    server_ = FileServer::listen(std::make_unique<Shipment>(std::move(shipment)),
+                                 {.host = "127.0.0.1",
+                                  .token = "77",
+                                  .output_dir = folder_.path("out"),
+                                  .collected_as = {{"map:1", "map_1"}}})
                   .value();
     beside_.emplace([this] {
       for (;;) {

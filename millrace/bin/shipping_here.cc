@@ -45,6 +45,8 @@ Result<std::unique_ptr<FileServer>> ship_along(const JobSpec& job, const std::st
                                 .collected_as = collected_as(job)}));
   reach.join_words = {kFilesFlag, str_cat(HostPort{reach.known_as, server->port()}.to_string(), "/",
                                           server->shipment().digest())};
+  if (!reach.has_leash)
+    reach.join_words.insert(reach.join_words.end(), {"--grace", str_cat(job.grace.count(), "ms")});
   const Shipment& shipped = server->shipment();
   if (!shipped.manifest().files.empty())
     std::cerr << "millrace: along to every task go "

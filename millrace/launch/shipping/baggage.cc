@@ -168,6 +168,15 @@ class Fetch {
   const Clock& clock_;
 };
 
+Result<std::set<std::string, std::less<>>> names_in(const std::string& folder) {
+  std::set<std::string, std::less<>> names;
+  std::error_code fault;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, fault))
+    names.insert(entry.path().filename().string());
+  if (fault) return unavailable("can't look into '", folder, "': ", fault.message());
+  return names;
+}
+
 Status put_back(FileClient& client, const std::string& folder, const std::string& path) {
   const std::string whole = str_cat(folder, "/", path);
   const Descriptor file(open(whole.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -190,10 +199,16 @@ Result<Baggage> Baggage::fetch(const BaggageRequest& request, const Clock& clock
   MR_ASSIGN(const std::string tasks, scratch_folder(root, "tasks").with(task));
   Fetch fetch(request, at, root, clock);
   MR_ASSIGN(Manifest manifest, fetch.manifest().with(task));
+  if (!request.in_place.empty()) {
+    MR_ASSIGN(Names there, names_in(request.in_place).with(task));
+    return Baggage(request, std::move(manifest), {}, std::move(there), clock);
+  }
   MR_ASSIGN(TaskFolder folder,
             TaskFolder::make(tasks, str_cat(request.task.job, "_", request.task.task)).with(task));
   MR_TRY(fetch.fill(folder.path(), manifest).with(task));
-  return Baggage(request, std::move(manifest), std::move(folder), clock);
+  Names there;
+  for (const ShippedFile& file : manifest.files) there.insert(place_of(file));
+  return Baggage(request, std::move(manifest), std::move(folder), std::move(there), clock);
 }
 
 std::string Baggage::search() const {
@@ -204,10 +219,8 @@ Status Baggage::bring_back() const {
   const auto patterns = manifest_.outputs.find(request_.task.job);
   if (patterns == manifest_.outputs.end()) return {};
   const std::string task = who(request_.task);
-  std::set<std::string, std::less<>> shipped;
-  for (const ShippedFile& file : manifest_.files) shipped.insert(place_of(file));
   MR_ASSIGN(const std::vector<std::string> outputs,
-            find_outputs(folder(), patterns->second, shipped).with(task));
+            find_outputs(folder(), patterns->second, there_).with(task));
   MR_ASSIGN(const FilesPlace at, parse_place(request_.files));
   FileClientOptions options = client_of(request_, at.server);
   // The word to end has come, or has not: what the task has made is wanted in either case.

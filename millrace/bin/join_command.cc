@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -72,6 +73,7 @@ struct JoinFlags {
   bool has_leash = false;
   std::string files;
   std::string folder;
+  bool is_in_place = false;
   std::string job;
   int index = 0;
 };
@@ -98,11 +100,16 @@ Result<std::string> token_of(const JoinFlags& flags) {
 Result<std::optional<Baggage>> fetched(const JoinFlags& flags, const std::string& token) {
   if (flags.files.empty()) return std::optional<Baggage>();
   MR_ASSIGN(const auto patience, parse_duration(flags.timeout).with("--timeout"));
+  std::error_code fault;
+  const std::string here =
+      flags.is_in_place ? std::filesystem::current_path(fault).string() : std::string();
+  if (fault) return failed_precondition("this directory: ", fault.message());
   MR_ASSIGN(Baggage baggage, Baggage::fetch({.files = flags.files,
                                              .token = token,
                                              .task = {flags.job, 0, flags.index},
                                              .scratch = scratch_base(),
-                                             .leash = STDIN_FILENO,
+                                             .in_place = here,
+                                             .leash = flags.has_leash ? STDIN_FILENO : -1,
                                              .to_connect = patience},
                                             Clock::real()));
   return std::optional<Baggage>(std::move(baggage));
@@ -151,7 +158,7 @@ Result<TfConfig> prepared(const JoinFlags& flags, std::optional<Baggage>& baggag
   MR_TRY(hand_over(task.connection.number(), kReportDescriptorVariable));
   setenv(kListenAddressVariable, task.address.c_str(), 1);
   unsetenv(kTokenVariable);
-  if (baggage) work_there(*baggage);
+  if (baggage && !flags.is_in_place) work_there(*baggage);
   TfConfig config;
   config.cluster = task.all.cluster;
   config.task_type = flags.job;
@@ -231,12 +238,26 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
   return attend(task, Clock::real());
 }
 
-// Where no signal comes along, and the end of the input is the word to end.
+void hold_signals() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, number);
+  sigprocmask(SIG_BLOCK, &held, nullptr);
+}
+
+// Where no signal comes along, and the end of the input is the word to end; or where something is
+// brought back when the program has ended.
 int stay_on_leash(const JoinFlags& flags, const std::optional<Baggage>& baggage,
                   const std::vector<std::string>& command) {
   const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
   if (!grace.ok()) return complain("join", grace.status().with("--grace"));
-  const int code = run_on_leash(command, baggage ? baggage->folder() : "", *grace, Clock::real());
+  // One that comes while outputs are brought back is heard too late to mean anything.
+  if (!flags.has_leash) hold_signals();
+  const int code = run_on_leash({.command = command,
+                                 .directory = baggage ? baggage->folder() : "",
+                                 .grace = *grace,
+                                 .leash = flags.has_leash ? STDIN_FILENO : -1},
+                                Clock::real());
   const Status brought = baggage ? baggage->bring_back() : Status();
   if (brought.ok()) return code;
   // A task has not succeeded when what it made is lost.
@@ -255,10 +276,13 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
     return complain("join", invalid("--roster, --restarts and --may-lose go with --until"));
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
-  if (!flags.files.empty() && flags.has_leash == !flags.folder.empty())
-    return complain("join", invalid("--files: it goes with --leash, or with --until and --folder"));
+  if (!flags.files.empty() && flags.supervisor.empty() && flags.folder.empty())
+    return complain("join",
+                    invalid("--files: it goes with --at HOST:PORT, or with --until and --folder"));
   if (!flags.folder.empty() && (flags.until.empty() || flags.files.empty()))
     return complain("join", invalid("--folder: it goes with --until and --files"));
+  if (flags.is_in_place && (flags.supervisor.empty() || flags.files.empty()))
+    return complain("join", invalid("--in-place: it goes with --at and --files"));
   std::optional<Baggage> baggage;
   const Result<TfConfig> config = prepared(flags, baggage);
   if (config.status().code() == Code::cancelled) return kEndedByTerm;
@@ -270,7 +294,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   setenv("PYTHONUNBUFFERED", "1", 0);
   std::vector<std::string> words =
       with_placeholders(command, config->cluster, {flags.job, 0, flags.index});
-  if (flags.has_leash) return stay_on_leash(flags, baggage, words);
+  if (flags.has_leash || baggage) return stay_on_leash(flags, baggage, words);
   return flags.until.empty() ? become_command(words) : stay(flags, *config, std::move(words));
 }
 
@@ -326,7 +350,8 @@ void add_join(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=COUNT,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--grace", flags->grace, "With --until and --leash: from SIGTERM to SIGKILL")
+  verb->add_option("--grace", flags->grace,
+                   "With --until, --leash and --files: from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->capture_default_str();
   verb->add_flag(
@@ -334,7 +359,7 @@ void add_join(CLI::App& app, Invocation& invocation) {
       "With --at: read the token from standard input, stay with COMMAND, and end it when "
       "that input ends; as --on ssh has it done");
   verb->add_option(kFilesFlag, flags->files,
-                   "With --leash or --folder: where what travels with the job is had, and the "
+                   "With --at or --folder: where what travels with the job is had, and the "
                    "SHA-256 of its list; COMMAND runs in a folder of its own with that in it, and "
                    "what the list says is brought back")
       ->type_name("HOST:PORT/SHA256|DIR/SHA256");
@@ -342,6 +367,9 @@ void add_join(CLI::App& app, Invocation& invocation) {
                    "With --until and --files: the folder that COMMAND runs in, which is there, "
                    "empty, and goes with the container")
       ->type_name("DIR");
+  verb->add_flag("--in-place", flags->is_in_place,
+                 "With --files: COMMAND runs here, where somebody else has put what travels; only "
+                 "outputs are brought back");
   verb->add_option("--job", flags->job, "Which job of it")->type_name("NAME")->required();
   verb->add_option("--index", flags->index, "Which task of that job")
       ->type_name("N")

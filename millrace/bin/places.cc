@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -204,9 +206,23 @@ std::string variable(const char* name) {
   return text == nullptr ? "" : text;
 }
 
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string new_secret(Random& random) {
+  std::string secret;
+  for (int i = 0; i < 4; ++i) str_append(&secret, random.next());
+  return secret;
+}
+
 std::string scratch_base() {
-  for (const char* name : {kScratchVariable, "TMPDIR"})
-    if (!variable(name).empty()) return variable(name);
+  if (!variable(kScratchVariable).empty()) return variable(kScratchVariable);
+  // In a container of YARN: folders of the application's, which go with it.
+  if (!variable("CONTAINER_ID").empty() && !variable("LOCAL_DIRS").empty())
+    return variable("LOCAL_DIRS").substr(0, variable("LOCAL_DIRS").find(','));
+  if (!variable("TMPDIR").empty()) return variable("TMPDIR");
   return "/tmp";
 }
 
@@ -251,13 +267,6 @@ Result<TaskSight> running_task(const JobSight& job, const std::string& name) {
                              task->text.empty() ? "" : ": ", task->text);
 }
 
-Status collect_outputs(JobPlace& place, const FollowedJob& followed) {
-  if (followed.why != FollowedJob::Why::over) return {};
-  const Status collected = place.collect(followed.sight.name);
-  // A job that could not start was removed.
-  return collected.code() == Code::not_found ? Status() : collected;
-}
-
 JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random) {
   if (!flags.name.empty()) job.name = flags.name;
   if (!flags.image.empty()) job.image = flags.image;
@@ -281,12 +290,22 @@ int run_there(const JobSpec& job, const PlaceFlags& where, const SubmitFlags& fl
       **place, submitted_job(job, flags, *random),
       {.log_directory = log_directory, .part = FollowOptions::Part::owner, .patience = *patience});
   if (!followed.ok()) return complain("run", followed.status());
-  const Status collected = collect_outputs(**place, *followed);
   std::cout << render(followed->sight.report) << std::flush;
-  const int code = exit_code(followed->sight);
-  if (collected.ok()) return code;
-  const int fault = complain("run", collected);
-  return code == kDone ? fault : code;
+  return code_with_outputs("run", **place, *followed);
+}
+
+int code_with_outputs(std::string_view verb, JobPlace& place, const FollowedJob& followed) {
+  const int code = exit_code(followed.sight);
+  if (followed.why != FollowedJob::Why::over) return code;
+  const Result<std::string> brought = place.bring_outputs(followed.sight.name);
+  // One that could not come to run is gone already.
+  if (brought.status().code() == Code::not_found) return code;
+  if (brought.ok() && !brought->empty()) std::cerr << "millrace: " << *brought << std::endl;
+  if (brought.ok() || code != kDone) {
+    if (!brought.ok()) complain(verb, brought.status());
+    return code;
+  }
+  return complain(verb, brought.status());
 }
 
 }  // namespace millrace

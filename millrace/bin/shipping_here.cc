@@ -57,6 +57,8 @@ Result<std::unique_ptr<FileServer>> ship_along(const JobSpec& job, const std::st
                                 .collected_as = collected_as(job)}));
   reach.join_words = {kFilesFlag,
                       str_cat(HostPort{reach.known_as, server->port()}.to_string(), "/", digest)};
+  if (!reach.has_leash)
+    reach.join_words.insert(reach.join_words.end(), {"--grace", str_cat(job.grace.count(), "ms")});
   if (num_files > 0)
     std::cerr << "millrace: along to every task go " << amount_text(num_files, num_bytes)
               << std::endl;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWaitFooter =
     R"(Waits until a submitted job has ended, and tells how each of its tasks did. What tasks that are no
-longer needed do is waited for a minute; millrace stop ends them. On Kubernetes it brings the job's outputs.
+longer needed do is waited for a minute; millrace stop ends them. It brings what tasks have made, where nobody else does: on Kubernetes, and on YARN with staging.
 
 Examples:
   millrace wait word-count --on k8s
@@ -51,13 +51,9 @@ int wait(const WaitFlags& flags) {
   const JobStage stage = followed->sight.stage;
   if (followed->why == FollowedJob::Why::over &&
       (stage == JobStage::ended || stage == JobStage::ending)) {
-    const Status collected =
-        flags.is_until_it_runs ? Status() : collect_outputs(**place, *followed);
     std::cout << render(followed->sight.report) << std::flush;
-    const int code = exit_code(followed->sight);
-    if (collected.ok()) return code;
-    const int fault = complain("wait", collected);
-    return code == kDone ? fault : code;
+    return flags.is_until_it_runs ? exit_code(followed->sight)
+                                  : code_with_outputs("wait", **place, *followed);
   }
   std::cerr << "millrace: " << sentence(followed->sight) << "\n";
   if (followed->why == FollowedJob::Why::over) return kDone;

@@ -77,13 +77,14 @@ class JobPlace {
   // when the place says that it is gone. Errors: NOT_FOUND.
   virtual Status remove(const std::string& name) = 0;
 
+  // Of a job that has ended: brings what its tasks have made where the job says, if whoever ran it
+  // could not; each task's whole, or not at all; and ends whoever kept it. Says for people what
+  // came now; nothing if nothing did. Errors: NOT_FOUND for the job; DATA_LOSS if it is lost; what
+  // else kept it from coming, and may be asked for again.
+  virtual Result<std::string> bring_outputs(const std::string& /*name*/) { return std::string(); }
+
   // Ends the tasks that are left of a job whose end is decided, and keeps the job.
   virtual Status end_rest(const std::string& name) = 0;
-
-  // Brings what tasks of a job that has ended have made to where it is wanted, and ends whoever
-  // kept it; nothing where they bring it themselves. Errors: those of bringing it; UNAVAILABLE if
-  // it is lost.
-  virtual Status collect(const std::string& /*name*/) { return {}; }
 
   // Gives roles of a running job other numbers of tasks, all of them or none; `by`, for people, is
   // who wants that. Returns when whoever supervises the job has taken it on: tasks that are to come

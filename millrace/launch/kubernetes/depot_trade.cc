@@ -157,15 +157,15 @@ Status KubernetesPlace::empty_depot(const std::string& pod, const std::string& o
   return {};
 }
 
-Status KubernetesPlace::collect(const std::string& name) {
+Result<std::string> KubernetesPlace::bring_outputs(const std::string& name) {
   MR_ASSIGN(const Depot depot, depot_of_job(name));
   // The job has none, or its outputs were brought before.
-  if (!depot.is_there) return {};
+  if (!depot.is_there) return std::string();
   MR_ASSIGN(const JobSpec job, job_of(name));
   if (time_to_end(job) > job.grace) {
     if (!depot.is_running())
-      return unavailable("the outputs of '", name, "' are lost with its depot: ",
-                         depot.pod ? how_it_ended(*depot.pod) : "its pod was removed");
+      return error(Code::data_loss, "the outputs of '", name, "' are lost with its depot: ",
+                   depot.pod ? how_it_ended(*depot.pod) : "its pod was removed");
     Status brought;
     for (int tries = 0; tries < kMostFillings; ++tries) {
       if (tries > 0) pause(seconds(1 << tries));
@@ -176,10 +176,11 @@ Status KubernetesPlace::collect(const std::string& name) {
   }
   MR_ASSIGN(const JobSight sight, look(name));
   // What tasks that are still there will make is to have a place.
-  if (sight.stage != JobStage::ended) return {};
-  return ask({"delete", "jobs.batch", depot_of(name), "--wait=false", "--ignore-not-found"}, "",
+  if (sight.stage != JobStage::ended) return std::string();
+  MR_TRY(ask({"delete", "jobs.batch", depot_of(name), "--wait=false", "--ignore-not-found"}, "",
              Tries::several)
-      .status();
+             .status());
+  return std::string();
 }
 
 // Tasks that are ended bring what they have made, as far as there is time.
@@ -189,7 +190,7 @@ Status KubernetesPlace::save_outputs(const std::string& name) {
   const Result<JobSpec> job = job_of(name);
   if (!job.ok() || time_to_end(*job) == job->grace) return {};
   MR_TRY(end_tasks(name).with(str_cat("ending the tasks of '", name, "'")));
-  const Status brought = collect(name);
+  const Status brought = bring_outputs(name).status();
   if (brought.ok()) return {};
   return brought.then(str_cat("; nothing is removed: try again, or give its outputs up with  ",
                               "kubectl delete job ", depot_of(name)));

@@ -47,7 +47,7 @@ class KubernetesPlace final : public JobPlace {
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;
   // From the job's depot, which ends then.
-  Status collect(const std::string& name) override;
+  Result<std::string> bring_outputs(const std::string& name) override;
   // Those that go have gone when it returns, or their time was over.
   Result<std::vector<ScaledRole>> scale(const std::string& name,
                                         const std::vector<RoleCount>& counts,

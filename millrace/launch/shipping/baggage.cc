@@ -150,6 +150,15 @@ Result<TaskFolder> folder_of(const BaggageRequest& request, const std::string& r
   return TaskFolder::make(tasks, str_cat(request.task.job, "_", request.task.task));
 }
 
+Result<std::set<std::string, std::less<>>> names_in(const std::string& folder) {
+  std::set<std::string, std::less<>> names;
+  std::error_code fault;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, fault))
+    names.insert(entry.path().filename().string());
+  if (fault) return unavailable("can't look into '", folder, "': ", fault.message());
+  return names;
+}
+
 Status put_back(FileClient& client, const std::string& folder, const std::string& path) {
   const std::string whole = str_cat(folder, "/", path);
   const Descriptor file(open(whole.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -182,12 +191,18 @@ Result<Baggage> Baggage::fetch(const BaggageRequest& request, const Clock& clock
     source = kept_blobs(std::move(cache), client_of(request, at.server), clock);
   }
   MR_ASSIGN(Manifest manifest, manifest_from(*source, at.digest).with(task));
+  if (!request.in_place.empty()) {
+    MR_ASSIGN(Names there, names_in(request.in_place).with(task));
+    return Baggage(request, std::move(manifest), {}, std::move(there), clock);
+  }
   MR_ASSIGN(TaskFolder folder, folder_of(request, root).with(task));
   MR_TRY(fill(folder.path(), manifest, *source, clock).with(task));
   std::set<std::string> kept = {at.digest};
   for (const ShippedFile& file : manifest.files) kept.insert(file.digest);
   source->finish(kept);
-  return Baggage(request, std::move(manifest), std::move(folder), clock);
+  Names there;
+  for (const ShippedFile& file : manifest.files) there.insert(place_of(file));
+  return Baggage(request, std::move(manifest), std::move(folder), std::move(there), clock);
 }
 
 std::string Baggage::search() const {
@@ -198,10 +213,8 @@ Status Baggage::bring_back() const {
   const auto patterns = manifest_.outputs.find(request_.task.job);
   if (patterns == manifest_.outputs.end()) return {};
   const std::string task = who(request_.task);
-  std::set<std::string, std::less<>> shipped;
-  for (const ShippedFile& file : manifest_.files) shipped.insert(place_of(file));
   MR_ASSIGN(const std::vector<std::string> outputs,
-            find_outputs(folder(), patterns->second, shipped).with(task));
+            find_outputs(folder(), patterns->second, there_).with(task));
   MR_ASSIGN(const FilesPlace at, parse_place(request_.files));
   if (!at.folder.empty()) return invalid(task, ": outputs: nobody is told who takes them");
   FileClientOptions options = client_of(request_, at.server);

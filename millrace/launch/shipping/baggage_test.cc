@@ -221,6 +221,27 @@ TEST_CASE("outputs are brought back, and none that leads elsewhere") {
   CHECK_FALSE(fs::exists(job.path("out/map_1/train.py")));
 }
 
+TEST_CASE("of a folder that somebody else has filled, only what the task made is brought back") {
+  Job job;
+  BaggageRequest request = job.request();
+  request.in_place = job.path("filled");
+  fs::create_directories(job.path("filled/made"));
+  std::ofstream(job.path("filled/launch.sh")) << "not of the task's";
+  {
+    const Baggage baggage = Baggage::fetch(request, Clock::real()).value();
+    CHECK(baggage.folder() == job.path("filled"));
+    CHECK_FALSE(fs::exists(job.path("filled/train.py")));
+    std::ofstream(job.path("filled/made/w")) << "w";
+    CHECK(baggage.bring_back().ok());
+  }
+  // Whose it is may keep it.
+  CHECK(fs::exists(job.path("filled/launch.sh")));
+  CHECK(text_of(job.path("out/map_1/made/w")) == "w");
+  request.in_place = job.path("nowhere");
+  CHECK(Baggage::fetch(request, Clock::real()).status().message().find("can't look into") !=
+        std::string::npos);
+}
+
 TEST_CASE("outputs that can't be brought back are told, with the task and the file") {
   Job job;
   const Baggage baggage = job.fetch().value();

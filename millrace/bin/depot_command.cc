@@ -21,7 +21,7 @@ constexpr const char* kDepotFooter =
     R"(Keeps what travels with a job, and what its tasks have made, where no launcher stays with them: `submit --on k8s`
 has it run in a pod of the job's own. It is of no use by itself.
 
-  serve   gives the tasks what was brought, and takes their outputs, until SIGTERM
+  serve   gives the tasks what was brought, and takes their outputs, until it is told to end
   fill    takes what travels from standard input, once
   give    writes all outputs to standard output
 
@@ -50,8 +50,8 @@ Result<DepotOptions> serving(const DepotFlags& flags) {
 int serve(const DepotFlags& flags) {
   const Result<DepotOptions> options = serving(flags);
   if (!options.ok()) return complain("depot", options.status());
-  const Status served = serve_depot(*options, Clock::real());
-  return served.ok() ? kDone : complain("depot", served);
+  // It comes back in trouble only: nobody ends a depot in good order but by removing it.
+  return complain("depot", serve_depot(*options, Clock::real()));
 }
 
 int fill(const DepotFlags& flags) {

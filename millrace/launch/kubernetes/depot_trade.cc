@@ -61,6 +61,8 @@ Result<KubernetesPlace::Depot> KubernetesPlace::depot_of_job(const std::string& 
     // Whoever has all that it kept removes the Job, and the pod goes a moment later.
     if (object_text(object, {"kind"}) == "Job") {
       depot.is_there = object_text(object, {"metadata", "deletionTimestamp"}).empty();
+      for (const char* end : {"Complete", "Failed", "FailureTarget"})
+        depot.has_ended = depot.has_ended || condition_of(object, end) != nullptr;
     } else {
       depot.pod = seen_pod(object);
     }
@@ -87,6 +89,8 @@ Result<std::string> KubernetesPlace::await_depot(const std::string& name) {
     MR_ASSIGN(const Depot depot, depot_of_job(name));
     Pod pod = depot.pod.value_or(Pod());
     if (depot.pod && pod.stage == PodStage::running) return pod.name;
+    if (!depot.pod && depot.has_ended)
+      return unavailable("the pod for the job's files was removed, and they with it");
     if (depot.pod && pod.stage == PodStage::ended)
       return unavailable("the pod for the job's files, ", pod.name,
                          ", has ended: ", how_it_ended(pod));

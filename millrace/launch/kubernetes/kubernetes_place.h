@@ -85,7 +85,8 @@ class KubernetesPlace final : public JobPlace {
   // Of a job with a depot (docs/design/shipped_files.md): its pod, once that runs; all that
   // travels, to it; all that was made, from it.
   struct Depot {
-    bool is_there = false;  // what it keeps is wanted yet
+    bool is_there = false;   // what it keeps is wanted yet
+    bool has_ended = false;  // it is lost, and there will be no other
     std::optional<Pod> pod = {};
     bool is_running() const { return pod && pod->stage == PodStage::running; }
   };

@@ -240,7 +240,7 @@ Status serve_depot(const DepotOptions& options, const Clock& clock) {
     std::vector<pollfd> events = {{signals.descriptor(), POLLIN, 0}};
     server->add_descriptors(events);
     poll(events.data(), events.size(), kBetweenTurns);
-    if (signals.take()) return {};
+    if (signals.take()) return cancelled("it is told to end, and what it keeps goes with it");
     for (const std::string& line : server->turn(clock.now())) options.note(line);
   }
 }

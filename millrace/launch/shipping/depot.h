@@ -70,8 +70,8 @@ struct DepotOptions {
   Clock::Duration patience = std::chrono::minutes(3);
   std::function<void(const std::string& line)> note = {};
 };
-// Serves until SIGTERM. Errors: DEADLINE_EXCEEDED if what travels does not come; those of
-// FileServer::listen().
+// Serves until it is told to end. Errors: CANCELLED then; DEADLINE_EXCEEDED if what travels does
+// not come; those of FileServer::listen().
 Status serve_depot(const DepotOptions& options, const Clock& clock);
 
 }  // namespace millrace

@@ -1,9 +1,10 @@
 // 1,000 tasks that tell a launcher where they are and learn where all are, without processes and
-// sockets: what the launcher computes for them (launch/gathering.h). bench/jobs_bench.py has it with
-// processes.
+// sockets: what the launcher computes for them (launch/gathering.h). bench/jobs_bench.py has it
+// with processes.
+#include "millrace/launch/gathering.h"
+
 #include "bench/harness.h"
 #include "bench/must.h"
-#include "millrace/launch/gathering.h"
 
 namespace millrace {
 namespace {
@@ -19,8 +20,10 @@ void gather() {
   size_t told = 0;
   for (const RoleSpec& role : job.roles)
     for (int index = 0; index < role.count; ++index, ++connection) {
-      const std::string line = to_line(Arrival{
-          "token", {role.name, 0, index}, str_cat("10.0.", index / 250, ".", index % 250, ":2222")});
+      const std::string line =
+          to_line(Arrival{"token",
+                          {role.name, 0, index},
+                          str_cat("10.0.", index / 250, ".", index % 250, ":2222")});
       for (const Gathering::Action& action : gathering.said(connection, line))
         if (const auto* tell = std::get_if<Gathering::Tell>(&action)) told += tell->line.size();
     }

@@ -9,9 +9,6 @@
 
 namespace millrace {
 
-// A name of this machine that others may know; "localhost" if it has none.
-std::string host_name();
-
 // For people, when nothing is started: the commands of `millrace run --on ssh --hosts ...`.
 // Errors: INVALID_ARGUMENT without machines, and those of ssh_reach() and describe_shipping().
 Result<std::string> describe_by_ssh(const JobSpec& job, const std::vector<std::string>& hosts);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -23,8 +24,10 @@
 #include "millrace/cluster/run_config.h"
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/local_attendant.h"
+#include "millrace/launch/local_farewells.h"
 #include "millrace/launch/local_join.h"
 #include "millrace/launch/local_leash.h"
+#include "millrace/launch/local_signals.h"
 #include "millrace/launch/placeholders.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/scaling.h"
@@ -50,6 +53,8 @@ Exit codes: the command's; 1 the file can't be read, or not all tasks came, 2 th
 
 constexpr int kMostIndex = 999'999'999;
 constexpr int kEndedByTerm = 128 + SIGTERM;
+// A depot that is not there then does not come back; it comes as late as any pod.
+constexpr std::chrono::minutes kToReachDepot{5};
 
 struct JoinFlags {
   std::string cluster_file;
@@ -67,6 +72,8 @@ struct JoinFlags {
   std::vector<std::string> may_lose;
   bool has_leash = false;
   std::string files;
+  std::string folder;
+  bool is_in_place = false;
   std::string job;
   int index = 0;
 };
@@ -93,11 +100,16 @@ Result<std::string> token_of(const JoinFlags& flags) {
 Result<std::optional<Baggage>> fetched(const JoinFlags& flags, const std::string& token) {
   if (flags.files.empty()) return std::optional<Baggage>();
   MR_ASSIGN(const auto patience, parse_duration(flags.timeout).with("--timeout"));
+  std::error_code fault;
+  const std::string here =
+      flags.is_in_place ? std::filesystem::current_path(fault).string() : std::string();
+  if (fault) return failed_precondition("this directory: ", fault.message());
   MR_ASSIGN(Baggage baggage, Baggage::fetch({.files = flags.files,
                                              .token = token,
                                              .task = {flags.job, 0, flags.index},
                                              .scratch = scratch_base(),
-                                             .leash = STDIN_FILENO,
+                                             .in_place = here,
+                                             .leash = flags.has_leash ? STDIN_FILENO : -1,
                                              .to_connect = patience},
                                             Clock::real()));
   return std::optional<Baggage>(std::move(baggage));
@@ -126,6 +138,11 @@ Status hand_over(int descriptor, const char* variable) {
   return {};
 }
 
+void work_there(const Baggage& baggage) {
+  setenv("PATH", str_cat(baggage.search(), ":", variable("PATH")).c_str(), 1);
+  setenv("PWD", baggage.folder().c_str(), 1);
+}
+
 // The cluster, with everything set up in this process for the program that it becomes; and what
 // travels with the job.
 Result<TfConfig> prepared(const JoinFlags& flags, std::optional<Baggage>& baggage) {
@@ -141,10 +158,7 @@ Result<TfConfig> prepared(const JoinFlags& flags, std::optional<Baggage>& baggag
   MR_TRY(hand_over(task.connection.number(), kReportDescriptorVariable));
   setenv(kListenAddressVariable, task.address.c_str(), 1);
   unsetenv(kTokenVariable);
-  if (baggage) {
-    setenv("PATH", str_cat(baggage->search(), ":", variable("PATH")).c_str(), 1);
-    setenv("PWD", baggage->folder().c_str(), 1);
-  }
+  if (baggage && !flags.is_in_place) work_there(*baggage);
   TfConfig config;
   config.cluster = task.all.cluster;
   config.task_type = flags.job;
@@ -169,6 +183,25 @@ int failures_before() {
   return std::clamp(failures, 0, kMostRestarts);
 }
 
+// In a container, whose folder is the task's own: what travels with the job, if anything does.
+Result<std::optional<Baggage>> had_in_folder(const JoinFlags& flags, const std::string& token,
+                                             const SignalWatch& signals) {
+  if (flags.files.empty()) return std::optional<Baggage>();
+  MR_ASSIGN(Baggage baggage, Baggage::fetch({.files = flags.files,
+                                             .token = token,
+                                             .task = {flags.job, 0, flags.index},
+                                             .folder = flags.folder,
+                                             .server_called = "the job's depot",
+                                             .progress = note_of_join,
+                                             .leash = signals.descriptor(),
+                                             .to_connect = kToReachDepot},
+                                            Clock::real()));
+  work_there(baggage);
+  if (chdir(baggage.folder().c_str()) != 0)
+    return unavailable("can't work in '", baggage.folder(), "': ", std::strerror(errno));
+  return std::optional<Baggage>(std::move(baggage));
+}
+
 // Stays with the program, so that this task ends with the others.
 int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string> command) {
   const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
@@ -180,6 +213,10 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
   const int failures = failures_before();
   if (flags.restarts >= 0) setenv(kAttemptVariable, std::to_string(failures + 1).c_str(), 1);
   const std::vector<int>& codes = flags.after.empty() ? flags.but_after : flags.after;
+  // The first process of a container would not even hear of its end otherwise.
+  const SignalWatch signals;
+  const auto baggage = had_in_folder(flags, token == nullptr ? "" : token, signals);
+  if (baggage.status().code() == Code::cancelled) return kEndedByTerm;
   AttendedTask task{
       .cluster = config.cluster,
       .task = {flags.job, 0, flags.index},
@@ -193,18 +230,34 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
       .after_listed = !flags.after.empty(),
       .after_success = flags.always,
       .codes = {codes.begin(), codes.end()},
+      .trouble = baggage.status(),
       .roster = flags.roster};
+  if (baggage.ok() && *baggage) task.afterwards = [&] { return (*baggage)->bring_back(); };
   unsetenv(kTokenVariable);
   unsetenv(kFailuresVariable);
   return attend(task, Clock::real());
 }
 
-// Where no signal comes along, and the end of the input is the word to end.
+void hold_signals() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, number);
+  sigprocmask(SIG_BLOCK, &held, nullptr);
+}
+
+// Where no signal comes along, and the end of the input is the word to end; or where something is
+// brought back when the program has ended.
 int stay_on_leash(const JoinFlags& flags, const std::optional<Baggage>& baggage,
                   const std::vector<std::string>& command) {
   const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
   if (!grace.ok()) return complain("join", grace.status().with("--grace"));
-  const int code = run_on_leash(command, baggage ? baggage->folder() : "", *grace, Clock::real());
+  // One that comes while outputs are brought back is heard too late to mean anything.
+  if (!flags.has_leash) hold_signals();
+  const int code = run_on_leash({.command = command,
+                                 .directory = baggage ? baggage->folder() : "",
+                                 .grace = *grace,
+                                 .leash = flags.has_leash ? STDIN_FILENO : -1},
+                                Clock::real());
   const Status brought = baggage ? baggage->bring_back() : Status();
   if (brought.ok()) return code;
   // A task has not succeeded when what it made is lost.
@@ -223,8 +276,13 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
     return complain("join", invalid("--roster, --restarts and --may-lose go with --until"));
   if (flags.has_leash && flags.supervisor.empty())
     return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
-  if (!flags.files.empty() && !flags.has_leash)
-    return complain("join", invalid("--files: it goes with --leash"));
+  if (!flags.files.empty() && flags.supervisor.empty() && flags.folder.empty())
+    return complain("join",
+                    invalid("--files: it goes with --at HOST:PORT, or with --until and --folder"));
+  if (!flags.folder.empty() && (flags.until.empty() || flags.files.empty()))
+    return complain("join", invalid("--folder: it goes with --until and --files"));
+  if (flags.is_in_place && (flags.supervisor.empty() || flags.files.empty()))
+    return complain("join", invalid("--in-place: it goes with --at and --files"));
   std::optional<Baggage> baggage;
   const Result<TfConfig> config = prepared(flags, baggage);
   if (config.status().code() == Code::cancelled) return kEndedByTerm;
@@ -236,7 +294,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   setenv("PYTHONUNBUFFERED", "1", 0);
   std::vector<std::string> words =
       with_placeholders(command, config->cluster, {flags.job, 0, flags.index});
-  if (flags.has_leash) return stay_on_leash(flags, baggage, words);
+  if (flags.has_leash || baggage) return stay_on_leash(flags, baggage, words);
   return flags.until.empty() ? become_command(words) : stay(flags, *config, std::move(words));
 }
 
@@ -292,7 +350,8 @@ void add_join(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=COUNT,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--grace", flags->grace, "With --until and --leash: from SIGTERM to SIGKILL")
+  verb->add_option("--grace", flags->grace,
+                   "With --until, --leash and --files: from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->capture_default_str();
   verb->add_flag(
@@ -300,10 +359,17 @@ void add_join(CLI::App& app, Invocation& invocation) {
       "With --at: read the token from standard input, stay with COMMAND, and end it when "
       "that input ends; as --on ssh has it done");
   verb->add_option(kFilesFlag, flags->files,
-                   "With --leash: where what travels with the job is had, and the SHA-256 of its "
-                   "list; COMMAND runs in a folder of its own with that in it, and what the list "
-                   "says is brought back")
-      ->type_name("HOST:PORT/SHA256");
+                   "With --at or --folder: where what travels with the job is had, and the "
+                   "SHA-256 of its list; COMMAND runs in a folder of its own with that in it, and "
+                   "what the list says is brought back")
+      ->type_name("HOST:PORT/SHA256|DIR/SHA256");
+  verb->add_option("--folder", flags->folder,
+                   "With --until and --files: the folder that COMMAND runs in, which is there, "
+                   "empty, and goes with the container")
+      ->type_name("DIR");
+  verb->add_flag("--in-place", flags->is_in_place,
+                 "With --files: COMMAND runs here, where somebody else has put what travels; only "
+                 "outputs are brought back");
   verb->add_option("--job", flags->job, "Which job of it")->type_name("NAME")->required();
   verb->add_option("--index", flags->index, "Which task of that job")
       ->type_name("N")

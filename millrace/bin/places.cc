@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/launch/folder_place.h"
 #include "millrace/launch/follow_job.h"
@@ -46,7 +49,12 @@ Result<JobFolders> folders_of(const std::string& place) {
 
 MadePlace make_kubernetes(const PlaceFlags& flags, Random& random, const Clock& clock) {
   return std::unique_ptr<JobPlace>(std::make_unique<KubernetesPlace>(
-      KubernetesOptions{.context = flags.context, .name_space = flags.name_space}, random, clock));
+      KubernetesOptions{
+          .context = flags.context,
+          .name_space = flags.name_space,
+          .ship = shipment_here,
+          .note = [](const std::string& text) { std::cerr << "millrace: " << text << std::endl; }},
+      random, clock));
 }
 
 MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
@@ -198,9 +206,23 @@ std::string variable(const char* name) {
   return text == nullptr ? "" : text;
 }
 
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string new_secret(Random& random) {
+  std::string secret;
+  for (int i = 0; i < 4; ++i) str_append(&secret, random.next());
+  return secret;
+}
+
 std::string scratch_base() {
-  for (const char* name : {kScratchVariable, "TMPDIR"})
-    if (!variable(name).empty()) return variable(name);
+  if (!variable(kScratchVariable).empty()) return variable(kScratchVariable);
+  // In a container of YARN: folders of the application's, which go with it.
+  if (!variable("CONTAINER_ID").empty() && !variable("LOCAL_DIRS").empty())
+    return variable("LOCAL_DIRS").substr(0, variable("LOCAL_DIRS").find(','));
+  if (!variable("TMPDIR").empty()) return variable("TMPDIR");
   return "/tmp";
 }
 
@@ -269,7 +291,21 @@ int run_there(const JobSpec& job, const PlaceFlags& where, const SubmitFlags& fl
       {.log_directory = log_directory, .part = FollowOptions::Part::owner, .patience = *patience});
   if (!followed.ok()) return complain("run", followed.status());
   std::cout << render(followed->sight.report) << std::flush;
-  return exit_code(followed->sight);
+  return code_with_outputs("run", **place, *followed);
+}
+
+int code_with_outputs(std::string_view verb, JobPlace& place, const FollowedJob& followed) {
+  const int code = exit_code(followed.sight);
+  if (followed.why != FollowedJob::Why::over) return code;
+  const Result<std::string> brought = place.bring_outputs(followed.sight.name);
+  // One that could not come to run is gone already.
+  if (brought.status().code() == Code::not_found) return code;
+  if (brought.ok() && !brought->empty()) std::cerr << "millrace: " << *brought << std::endl;
+  if (brought.ok() || code != kDone) {
+    if (!brought.ok()) complain(verb, brought.status());
+    return code;
+  }
+  return complain(verb, brought.status());
 }
 
 }  // namespace millrace

@@ -4,10 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/base/result.h"
+#include "millrace/launch/follow_job.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/job_place.h"
 
@@ -49,6 +51,11 @@ inline constexpr const char* kJobsVariable = "MILLRACE_JOBS";
 // Of the environment; empty if it is not set.
 std::string variable(const char* name);
 
+// A name of this machine that others may know; "localhost" if it has none.
+std::string host_name();
+// Nobody guesses it.
+std::string new_secret(Random& random);
+
 // Where files that travel with jobs are kept for a while on this machine (launch/shipping).
 std::string scratch_base();
 // The path of this very program. Errors: FAILED_PRECONDITION with what the system says.
@@ -69,6 +76,10 @@ Result<TaskSight> running_task(const JobSight& job, const std::string& name);
 
 // The job with what the flags say of it; without a name it gets one.
 JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random);
+
+// Of a job that was followed to its end: brings here what its tasks have made, where the place has
+// not done so, and says where it is. The exit code is the job's, unless that could not be.
+int code_with_outputs(std::string_view verb, JobPlace& place, const FollowedJob& followed);
 
 // Submits the job, shows what its tasks write, and returns when it is over: with its exit code.
 int run_there(const JobSpec& job, const PlaceFlags& place, const SubmitFlags& flags,

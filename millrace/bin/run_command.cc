@@ -1,22 +1,18 @@
 // Part of verbs.h: `millrace run`.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/random.h"
-#include "millrace/bin/by_ssh.h"
 #include "millrace/bin/job_flags.h"
 #include "millrace/bin/places.h"
+#include "millrace/bin/run_in_yarn.h"
 #include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
-#include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/shipping/command_by_ssh.h"
@@ -24,13 +20,6 @@
 #include "millrace/launch/slurm/answers.h"
 #include "millrace/launch/slurm/srun.h"
 #include "millrace/launch/ssh.h"
-#include "millrace/launch/yarn/answers.h"
-#include "millrace/launch/yarn/application.h"
-#include "millrace/launch/yarn/folder_server.h"
-#include "millrace/launch/yarn/hadoop_conf.h"
-#include "millrace/launch/yarn/hdfs_staging.h"
-#include "millrace/launch/yarn/local_master.h"
-#include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
 namespace {
@@ -142,14 +131,6 @@ void keep_within_allocation(JobSpec& job) {
   if (!job.time_limit || *job.time_limit > limit) job.time_limit = limit;
 }
 
-// Nobody guesses it.
-std::string new_token() {
-  const auto random = make_random();
-  std::string token;
-  for (int i = 0; i < 4; ++i) str_append(&token, random->next());
-  return token;
-}
-
 // In a place that keeps the job: submitted, and followed to its end.
 int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
                  const std::vector<std::string>& command) {
@@ -168,96 +149,14 @@ int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
   return run_there(*job, place, flags.submitted, flags.log_directory);
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Where what the launcher has written is had when it has ended: nobody else sees its folder.
-Status leave_in_hdfs(const std::string& folder, const StagedJob& staged, Random& random) {
-  auto environment = [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::optional<std::string>() : value;
-  };
-  MR_ASSIGN(const auto hdfs, HdfsStaging::create(environment, Clock::real(), random));
-  std::vector<std::string> names = {"journal", "launcher.log"};
-  std::error_code fault;
-  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault))
-    names.push_back("logs/" + log.path().filename().string());
-  return hdfs->put_all(folder, names, staged.folder + "/" + kKeptFolder);
-}
-
-// Beside the launcher, where machines share no folder: who serves its folder.
-struct YarnCompany {
-  StagedJob staged = {};
-  int port = -1;               // -1: nobody
-  std::string served_at = {};  // "n1:40123"
-};
-
-Result<YarnCompany> serve_staged(const JobSpec& job, const std::string& folder,
-                                 const std::string& known_as) {
-  YarnCompany company{.staged = {.token = new_token()}};
-  if (job.staging.empty()) return company;
-  MR_ASSIGN(company.staged, parse_staged_job(text_of(folder + "/" + kStagedFile)));
-  MR_ASSIGN(FolderServer server, FolderServer::listen(folder, company.staged.token));
-  MR_TRY(server.serve_beside().status());
-  company.port = server.port();
-  company.served_at = HostPort{known_as, company.port}.to_string();
-  return company;
-}
-
-// In the first container of an application of YARN.
-int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
-  if (flags.folder.empty())
-    return complain("run", invalid("--on yarn-am: it goes with --folder, as submit has it done"));
-  // By which the cluster knows this machine.
-  const std::string node = variable("NM_HOST");
-  const std::string known_as = node.empty() ? host_name() : node;
-  const std::string folder = std::filesystem::absolute(flags.folder).string();
-  Result<YarnCompany> company = serve_staged(job, folder, known_as);
-  if (!company.ok()) return complain("run", company.status());
-  auto launch = [&](const std::string& master) -> LauncherEnd {
-    const Reach reach = yarn_reach(job, {.folder = folder,
-                                         .master = master,
-                                         .known_as = known_as,
-                                         .racks = parse_racks(text_of(racks_in(folder))),
-                                         .served_at = company->served_at});
-    const auto random = make_random();
-    const Result<JobReport> report = run_locally(job, {.log_directory = flags.log_directory,
-                                                       .folder = folder,
-                                                       .reach = &reach,
-                                                       .token = company->staged.token,
-                                                       .clock = Clock::real(),
-                                                       .random = *random});
-    if (!job.staging.empty()) {
-      const Status left = leave_in_hdfs(folder, company->staged, *random);
-      if (!left.ok()) complain("run", left.with("leaving the logs"));
-    }
-    if (report.ok()) return {.code = exit_code(*report), .sentence = sentence(*report)};
-    return {.code = complain("run", report.status()), .sentence = report.status().message()};
-  };
-  const auto random = make_random();
-  const Result<int> code =
-      run_application_master({.credentials_file = variable("HADOOP_TOKEN_FILE_LOCATION"),
-                              .schedulers = parse_hadoop_list(variable(kSchedulersVariable)),
-                              .host = known_as,
-                              .port = company->port,
-                              .resources = company->staged.resources,
-                              .launch = launch,
-                              .clock = Clock::real(),
-                              .random = *random});
-  return code.ok() ? *code : complain("run", code.status());
-}
-
 int run(const RunFlags& flags, const std::vector<std::string>& extras,
         const std::vector<std::string>& command) {
   // "local" is here, before the user's eyes; `millrace submit --on local` leaves it alone.
   if (flags.where != "local" && is_place(flags.where)) return run_in_place(flags, extras, command);
   Result<JobSpec> job = local_job_of(flags, extras, command);
   if (!job.ok()) return complain("run", job.status());
-  if (flags.where == "yarn-am") return run_in_yarn(flags, *job);
+  if (flags.where == "yarn-am")
+    return run_in_yarn(*job, {.folder = flags.folder, .log_directory = flags.log_directory});
   Result<std::optional<Reach>> reach = reach_of(flags, *job);
   if (!reach.ok()) return complain("run", reach.status());
   if (flags.dry_run) {
@@ -269,7 +168,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     std::cout << *shipping << *plan;
     return kDone;
   }
-  const std::string token = new_token();
+  const std::string token = new_secret(*make_random());
   std::unique_ptr<FileServer> files;
   if (*reach) {
     auto ships = ship_along(*job, token, **reach);

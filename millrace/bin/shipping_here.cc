@@ -24,31 +24,44 @@ std::map<std::string, std::string> collected_as(const JobSpec& job) {
   return names;
 }
 
+Result<std::string> this_directory() {
+  std::error_code fault;
+  const std::string here = std::filesystem::current_path(fault).string();
+  if (fault) return failed_precondition("this directory: ", fault.message());
+  return here;
+}
+
 }  // namespace
+
+Result<Shipment> shipment_here(const JobSpec& job) {
+  MR_ASSIGN(const std::string here, this_directory());
+  MR_ASSIGN(const std::string scratch, own_scratch(scratch_base()));
+  return Shipment::make(job, {.directory = here, .search = variable("PATH"), .scratch = scratch},
+                        Clock::real());
+}
 
 Result<std::unique_ptr<FileServer>> ship_along(const JobSpec& job, const std::string& token,
                                                Reach& reach) {
   if (!has_task_folders(job)) return std::unique_ptr<FileServer>();
-  std::error_code fault;
-  const std::string here = std::filesystem::current_path(fault).string();
-  if (fault) return failed_precondition("this directory: ", fault.message());
-  MR_ASSIGN(const std::string scratch, own_scratch(scratch_base()));
-  MR_ASSIGN(Shipment shipment,
-            Shipment::make(job, {.directory = here, .search = variable("PATH"), .scratch = scratch},
-                           Clock::real()));
+  MR_ASSIGN(const std::string here, this_directory());
+  MR_ASSIGN(Shipment shipment, shipment_here(job));
+  const std::string digest = shipment.digest();
+  const size_t num_files = shipment.manifest().files.size();
+  const uint64_t num_bytes = shipment.num_bytes();
   const std::string output_dir = job.output_dir.empty() ? kOutputs : job.output_dir;
   MR_ASSIGN(auto server,
-            FileServer::listen(std::move(shipment),
+            FileServer::listen(std::make_unique<Shipment>(std::move(shipment)),
                                {.host = reach.listen_host,
                                 .token = token,
                                 .output_dir = (std::filesystem::path(here) / output_dir).string(),
                                 .collected_as = collected_as(job)}));
-  reach.join_words = {kFilesFlag, str_cat(HostPort{reach.known_as, server->port()}.to_string(), "/",
-                                          server->shipment().digest())};
-  const Shipment& shipped = server->shipment();
-  if (!shipped.manifest().files.empty())
-    std::cerr << "millrace: along to every task go "
-              << amount_text(shipped.manifest().files.size(), shipped.num_bytes()) << std::endl;
+  reach.join_words = {kFilesFlag,
+                      str_cat(HostPort{reach.known_as, server->port()}.to_string(), "/", digest)};
+  if (!reach.has_leash)
+    reach.join_words.insert(reach.join_words.end(), {"--grace", str_cat(job.grace.count(), "ms")});
+  if (num_files > 0)
+    std::cerr << "millrace: along to every task go " << amount_text(num_files, num_bytes)
+              << std::endl;
   return server;
 }
 

@@ -9,6 +9,7 @@
 #include "millrace/launch/job.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/shipping/file_server.h"
+#include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
 
@@ -16,6 +17,10 @@ namespace millrace {
 // where. Errors: those of Shipment::make(), own_scratch() and FileServer::listen().
 Result<std::unique_ptr<FileServer>> ship_along(const JobSpec& job, const std::string& token,
                                                Reach& reach);
+
+// What travels with the job, from the directory that this was called in. Errors: those of
+// Shipment::make() and own_scratch().
+Result<Shipment> shipment_here(const JobSpec& job);
 
 // Of a job on this machine whose tasks have folders of their own: they run as they would elsewhere
 // (own_reach). Errors: INVALID_ARGUMENT for a job that chooses their ports.

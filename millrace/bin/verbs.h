@@ -53,6 +53,7 @@ void add_stop(CLI::App& app, Invocation& invocation);
 void add_submit(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 void add_wait(CLI::App& app, Invocation& invocation);
+void add_depot(CLI::App& app, Invocation& invocation);
 void add_yarn_task(CLI::App& app, Invocation& invocation);
 void add_yarn_inside(CLI::App& app, Invocation& invocation);
 

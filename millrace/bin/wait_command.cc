@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWaitFooter =
     R"(Waits until a submitted job has ended, and tells how each of its tasks did. What tasks that are no
-longer needed do is waited for a minute; millrace stop ends them.
+longer needed do is waited for a minute; millrace stop ends them. It brings what tasks have made, where nobody else does: on Kubernetes, and on YARN with staging.
 
 Examples:
   millrace wait word-count --on k8s
@@ -33,25 +33,27 @@ struct WaitFlags {
   bool is_until_it_runs = false;
 };
 
-Result<FollowedJob> waited(const WaitFlags& flags, Random& random) {
-  MR_ASSIGN(const auto place, place_of(flags.place, random, Clock::real()));
+Result<FollowedJob> waited(const WaitFlags& flags, JobPlace& place) {
   FollowOptions options{.output = FollowOptions::Output::hidden};
   if (flags.is_until_it_runs) options.how = FollowOptions::How::until_it_runs;
   if (!flags.timeout.empty()) {
     MR_ASSIGN(options.time_limit, parse_duration(flags.timeout).with("--timeout"));
   }
-  return follow_job(*place, flags.job, options, Clock::real());
+  return follow_job(place, flags.job, options, Clock::real());
 }
 
 int wait(const WaitFlags& flags) {
   const auto random = make_random();
-  const Result<FollowedJob> followed = waited(flags, *random);
+  const auto place = place_of(flags.place, *random, Clock::real());
+  if (!place.ok()) return complain("wait", place.status());
+  const Result<FollowedJob> followed = waited(flags, **place);
   if (!followed.ok()) return complain("wait", followed.status());
   const JobStage stage = followed->sight.stage;
   if (followed->why == FollowedJob::Why::over &&
       (stage == JobStage::ended || stage == JobStage::ending)) {
     std::cout << render(followed->sight.report) << std::flush;
-    return exit_code(followed->sight);
+    return flags.is_until_it_runs ? exit_code(followed->sight)
+                                  : code_with_outputs("wait", **place, *followed);
   }
   std::cerr << "millrace: " << sentence(followed->sight) << "\n";
   if (followed->why == FollowedJob::Why::over) return kDone;

@@ -124,7 +124,16 @@ Status FolderPlace::remove(const std::string& name) {
   Result<KeptJob> job = folders_.find(name);
   if (!job.ok()) return job.status();
   MR_TRY(host_->end(*job).with(str_cat("removing '", name, "'")));
+  const Status brought = host_->bring_outputs(*job).status();
+  // What is lost can't be waited for.
+  if (!brought.ok() && brought.code() != Code::data_loss)
+    return brought.with(str_cat("removing '", name, "': what its tasks have made"));
   return remove_rest(*job);
+}
+
+Result<std::string> FolderPlace::bring_outputs(const std::string& name) {
+  MR_ASSIGN(const KeptJob job, folders_.find(name));
+  return host_->bring_outputs(job);
 }
 
 Status FolderPlace::await_answer(const KeptJob& job, const std::string& wish) {

@@ -34,6 +34,8 @@ class LauncherHost {
   virtual Status end(const KeptJob& job) = 0;
   // Removes what there is of the job beside its folder; nothing runs of it any more.
   virtual Status clear(const KeptJob&) { return {}; }
+  // As of JobPlace::bring_outputs(); the job's launcher has ended, or is about to.
+  virtual Result<std::string> bring_outputs(const KeptJob&) { return std::string(); }
   // Somebody reads this log of a job's folder: where the launcher writes another one, what there is
   // of it is brought here, now and with each see().
   virtual void want(const std::string& /*log*/) {}
@@ -58,7 +60,9 @@ class FolderPlace final : public JobPlace {
   Result<JobSight> look(const std::string& name) override;
   Result<JobSpec> job_of(const std::string& name) override;
   Result<std::vector<JobSight>> list() override;
+  // What the job has made is brought before.
   Status remove(const std::string& name) override;
+  Result<std::string> bring_outputs(const std::string& name) override;
   // The launcher does.
   Status end_rest(const std::string&) override { return {}; }
   Result<std::vector<ScaledRole>> scale(const std::string& name,

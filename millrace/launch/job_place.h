@@ -77,6 +77,12 @@ class JobPlace {
   // when the place says that it is gone. Errors: NOT_FOUND.
   virtual Status remove(const std::string& name) = 0;
 
+  // Of a job that has ended: brings what its tasks have made where the job says, if whoever ran it
+  // could not; each task's whole, or not at all; and ends whoever kept it. Says for people what
+  // came now; nothing if nothing did. Errors: NOT_FOUND for the job; DATA_LOSS if it is lost; what
+  // else kept it from coming, and may be asked for again.
+  virtual Result<std::string> bring_outputs(const std::string& /*name*/) { return std::string(); }
+
   // Ends the tasks that are left of a job whose end is decided, and keeps the job.
   virtual Status end_rest(const std::string& name) = 0;
 

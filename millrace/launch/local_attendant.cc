@@ -34,6 +34,7 @@ constexpr milliseconds kBetweenRosters{500};
 // nobody is left to work for.
 constexpr Clock::Duration kUntilBelieved = seconds(4);
 constexpr milliseconds kBetweenKills{100};  // of a program that the system can't end at once
+constexpr int kFailed = 1;
 constexpr int kSignalBase = 128;
 constexpr int kOfSigterm = kSignalBase + SIGTERM;
 // A pod is in DNS a moment after it has its address.
@@ -112,16 +113,9 @@ class Attendant {
     await_own_name();
     if (!stopped_ && task_.failures > 0 && task_.rules.are_restarted) ask_others();
     if (stopped_) return code_of_stop(kOfSigterm);
-    program_ = fork();
-    if (program_ == 0) become_program(task_.command);
-    if (program_ < 0) {
-      note_of_join(str_cat("no process for '", task_.command[0], "': ", strerror(errno)));
-      return 1;
-    }
-    setpgid(program_, program_);  // as it does itself: whoever is first
-    while (!status_) turn();
-    const int code =
-        WIFSIGNALED(*status_) ? kSignalBase + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+    const std::optional<int> ended = task_.trouble.ok() ? run_program() : troubled();
+    if (!ended) return kFailed;
+    const int code = *ended;
     if (stopped_) return code_of_stop(code);
     if (is_followed(code)) {
       note_of_join(str_cat(short_name(task_.task), " ended with exit code ", code,
@@ -143,6 +137,29 @@ class Attendant {
     if (*stopped_ == kJobFinished && is_of_the_stop(code)) return 0;
     const bool would_come_again = task_.restarts > 0 && *stopped_ != kAskedToEnd;
     return would_come_again && code != 0 ? kEndedForGood : code;
+  }
+
+  // Its exit code; not set: there was no process for it.
+  std::optional<int> run_program() {
+    program_ = fork();
+    if (program_ == 0) become_program(task_.command);
+    if (program_ < 0) {
+      note_of_join(str_cat("no process for '", task_.command[0], "': ", strerror(errno)));
+      return {};
+    }
+    setpgid(program_, program_);  // as it does itself: whoever is first
+    while (!status_) turn();
+    const int code =
+        WIFSIGNALED(*status_) ? kSignalBase + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+    const Status done = task_.afterwards ? task_.afterwards() : Status();
+    if (done.ok()) return code;
+    note_of_join(done.message());
+    return code == 0 ? kFailed : code;
+  }
+
+  int troubled() const {
+    note_of_join(task_.trouble.message());
+    return kFailed;
   }
 
   // By another life of the task.

@@ -10,11 +10,13 @@
 // another life of the task follows is no farewell.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "millrace/base/clock.h"
+#include "millrace/base/status.h"
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/launch/farewell.h"
 
@@ -36,13 +38,18 @@ struct AttendedTask {
   bool after_listed = false;
   bool after_success = false;  // too
   std::set<int> codes = {};
+  // What has gone wrong before the program could begin: it does not, and the task has failed.
+  Status trouble = {};
+  // When the program has ended, however it did. A task for which that fails has failed.
+  std::function<Status()> afterwards = {};
   std::string roster = {};  // the file that tells who is absent (cluster/roster.h); empty: nobody
 };
 
-// The exit code: the program's; 128 and its number for a signal; 126 or 127 if it can't be run; 0
-// if it was ended because the job has finished, or has no place for it any more; kEndedForGood for
-// another end that was asked for, of a task that would be started again after a failure;
-// kStartsAgain for one that ended well and is to be started again.
+// The exit code: the program's; 1 if that ended well and the task has failed all the same; 128 and
+// its number for a signal; 126 or 127 if it can't be run; 0 if it was ended because the job has
+// finished, or has no place for it any more; kEndedForGood for another end that was asked for, of a
+// task that would be started again after a failure; kStartsAgain for one that ended well and is to
+// be started again.
 int attend(const AttendedTask& task, const Clock& clock);
 
 // Becomes the command. Comes back only if it can't be run, having said why: with 126, or 127 if

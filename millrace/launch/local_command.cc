@@ -194,4 +194,86 @@ bool RunningCommand::read(const std::function<void(std::string_view line)>& sink
 
 int RunningCommand::wait() { return reap_soon(std::exchange(pid_, 0)); }
 
+struct PipedCommand::Ends {
+  Descriptor in;
+  Descriptor out;
+  Descriptor err;
+  std::string said;
+  std::shared_ptr<void> no_broken_pipe = std::make_shared<NoBrokenPipe>();
+};
+
+PipedCommand::PipedCommand(pid_t pid, std::unique_ptr<Ends> ends)
+    : pid_(pid), ends_(std::move(ends)) {}
+
+Result<std::unique_ptr<PipedCommand>> PipedCommand::start(const std::vector<std::string>& argv) {
+  MR_ASSIGN(AskPipe in, make_ask_pipe());
+  MR_ASSIGN(AskPipe out, make_ask_pipe());
+  MR_ASSIGN(AskPipe err, make_ask_pipe());
+  const pid_t self = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) become(argv, in.read.number(), out.write.number(), err.write.number(), self);
+  if (pid < 0) return error(Code::resource_exhausted, argv[0], ": no process: ", strerror(errno));
+  auto ends = std::make_unique<Ends>();
+  ends->in = std::move(in.write);
+  ends->out = std::move(out.read);
+  ends->err = std::move(err.read);
+  for (const Descriptor* end : {&ends->in, &ends->out, &ends->err}) make_nonblocking(*end);
+  return std::unique_ptr<PipedCommand>(new PipedCommand(pid, std::move(ends)));
+}
+
+PipedCommand::~PipedCommand() {
+  if (pid_ == 0) return;
+  kill_all_of(pid_);
+  reap(pid_);
+}
+
+bool PipedCommand::await(const Descriptor& end, short events, Clock::Duration patience,
+                         const Clock& clock) {
+  const Clock::Time deadline = clock.now() + patience;
+  for (;;) {
+    std::array<pollfd, 2> waited = {pollfd{end.number(), events, 0},
+                                    pollfd{ends_->err.number(), POLLIN, 0}};
+    poll(waited.data(), waited.size(), poll_milliseconds(deadline, clock.now()));
+    if (waited[1].revents != 0 && !read_some(ends_->err, ends_->said)) ends_->err.close();
+    if (waited[0].revents != 0) return true;
+    if (clock.now() >= deadline) return false;
+  }
+}
+
+Status PipedCommand::write(std::string_view bytes, Clock::Duration patience, const Clock& clock) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(ends_->in.number(), bytes.data(), bytes.size());
+    if (size > 0) bytes.remove_prefix(static_cast<size_t>(size));
+    if (size > 0 || (size < 0 && errno == EINTR)) continue;
+    if (errno != EAGAIN) return unavailable("it reads no more: ", strerror(errno));
+    if (!await(ends_->in, POLLOUT, patience, clock))
+      return error(Code::deadline_exceeded, "it takes nothing for ",
+                   std::chrono::duration_cast<std::chrono::seconds>(patience).count(), " s");
+  }
+  return {};
+}
+
+void PipedCommand::close_input() { ends_->in.close(); }
+
+Result<std::string> PipedCommand::read(Clock::Duration patience, const Clock& clock) {
+  std::string bytes;
+  while (ends_->out.is_open() && bytes.empty()) {
+    if (!await(ends_->out, POLLIN, patience, clock))
+      return error(Code::deadline_exceeded, "it says nothing for ",
+                   std::chrono::duration_cast<std::chrono::seconds>(patience).count(), " s");
+    if (!read_some(ends_->out, bytes)) ends_->out.close();
+  }
+  return bytes;
+}
+
+CommandOutput PipedCommand::finish() {
+  ends_->in.close();
+  const int code = reap_soon(std::exchange(pid_, 0));
+  while (ends_->err.is_open() && read_some(ends_->err, ends_->said)) {
+    pollfd more{ends_->err.number(), POLLIN, 0};
+    if (poll(&more, 1, 0) <= 0) break;
+  }
+  return {.code = code, .err = ends_->said};
+}
+
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,35 @@ class RunningCommand {
   pid_t pid_;  // 0 once reaped
   Descriptor out_;
   LineSplitter lines_;
+};
+
+// A program that is told and tells bytes, as many as there are: its input and output are written
+// and read as they come. Killed when destroyed. Ignores the end of a reader while it lives.
+class PipedCommand {
+ public:
+  static Result<std::unique_ptr<PipedCommand>> start(const std::vector<std::string>& argv);
+
+  PipedCommand(const PipedCommand&) = delete;
+  PipedCommand& operator=(const PipedCommand&) = delete;
+  ~PipedCommand();
+
+  // All of it. Errors: DEADLINE_EXCEEDED if nothing moves for so long; UNAVAILABLE if the program
+  // reads no more.
+  Status write(std::string_view bytes, Clock::Duration patience, const Clock& clock);
+  void close_input();
+  // What has come, at least a byte; nothing at the end. Errors: DEADLINE_EXCEEDED.
+  Result<std::string> read(Clock::Duration patience, const Clock& clock);
+  // After that: its exit code, and what it wrote to standard error.
+  CommandOutput finish();
+
+ private:
+  struct Ends;
+  PipedCommand(pid_t pid, std::unique_ptr<Ends> ends);
+  // False if nothing moves for so long. Takes what is said on standard error.
+  bool await(const Descriptor& end, short events, Clock::Duration patience, const Clock& clock);
+
+  pid_t pid_;  // 0 once reaped
+  std::unique_ptr<Ends> ends_;
 };
 
 }  // namespace millrace

@@ -14,7 +14,8 @@ namespace millrace {
 Result<Descriptor> connect_to(const HostPort& server, Clock::Time deadline, int leash,
                               const Clock& clock);
 
-// Of a leash that poll() found readable. Errors: CANCELLED at its end.
+// Of a leash that poll() found readable. Errors: CANCELLED at its end, and for one that tells of
+// signals (local_signals.h), which no byte can be read of.
 Status heed_leash(int leash);
 
 }  // namespace millrace

@@ -45,8 +45,8 @@ constexpr int kSweepEvery = 20;  // milliseconds
 
 class Leash {
  public:
-  Leash(pid_t program, Clock::Duration grace, const Clock& clock, SignalWatch& signals)
-      : program_(program), grace_(grace), clock_(clock), signals_(signals) {}
+  Leash(pid_t program, const LeashedRun& run, const Clock& clock, SignalWatch& signals)
+      : program_(program), grace_(run.grace), clock_(clock), signals_(signals), leash_(run.leash) {}
 
   int run() {
     while (!status_) turn();
@@ -60,7 +60,7 @@ class Leash {
  private:
   void turn() {
     std::array<pollfd, 2> events = {pollfd{signals_.descriptor(), POLLIN, 0},
-                                    pollfd{is_cut_ ? -1 : STDIN_FILENO, POLLIN, 0}};
+                                    pollfd{leash_, POLLIN, 0}};
     const int time = kill_at_ ? poll_milliseconds(*kill_at_, clock_.now()) : -1;
     poll(events.data(), events.size(), time);
     while (const std::optional<TakenSignal> signal = signals_.take())
@@ -75,9 +75,9 @@ class Leash {
 
   void read_input() {
     std::array<char, 256> bytes;
-    const ssize_t size = read(STDIN_FILENO, bytes.data(), bytes.size());
+    const ssize_t size = read(leash_, bytes.data(), bytes.size());
     if (size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN))) return;
-    is_cut_ = true;
+    leash_ = -1;
     end(SIGTERM);
   }
 
@@ -98,7 +98,7 @@ class Leash {
   const Clock::Duration grace_;
   const Clock& clock_;
   SignalWatch& signals_;
-  bool is_cut_ = false;
+  int leash_;  // -1: it is cut, or there is none
   std::optional<int> status_;
   std::optional<Clock::Time> kill_at_;
 };
@@ -118,16 +118,15 @@ Result<std::string> first_line_of_input() {
   }
 }
 
-int run_on_leash(const std::vector<std::string>& command, const std::string& directory,
-                 Clock::Duration grace, const Clock& clock) {
+int run_on_leash(const LeashedRun& run, const Clock& clock) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   SignalWatch signals{SIGCHLD};
   const pid_t self = getpid();
   const pid_t program = fork();
-  if (program == 0) become_leashed(command, directory, self);
+  if (program == 0) become_leashed(run.command, run.directory, self);
   if (program < 0) return kOfSignal + SIGKILL;
   setpgid(program, program);  // as it does itself: whoever is first
-  return Leash(program, grace, clock, signals).run();
+  return Leash(program, run, clock, signals).run();
 }
 
 }  // namespace millrace

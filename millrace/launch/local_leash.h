@@ -3,6 +3,7 @@
 // standard input is the word to end. One thread.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,18 @@ namespace millrace {
 // or is too long.
 Result<std::string> first_line_of_input();
 
-// Runs the command, in the directory if there is one, until it ends: SIGTERM to its process group
-// when the input ends, SIGKILL to all that is left of it after the grace. When it has ended,
+struct LeashedRun {
+  std::vector<std::string> command = {};
+  std::string directory = {};  // where it runs; empty: here
+  Clock::Duration grace = std::chrono::seconds(5);
+  // Whose end is the word to end; -1: signals to this process alone are.
+  int leash = 0;
+};
+
+// Runs the command until it ends: SIGTERM to its process group when the leash ends, or what signal
+// comes to this process; SIGKILL to all that is left of it after the grace. When it has ended,
 // nothing that it started is left. The exit code: the program's; 128 and its number for a signal;
 // 126 or 127 if it can't be run.
-int run_on_leash(const std::vector<std::string>& command, const std::string& directory,
-                 Clock::Duration grace, const Clock& clock);
+int run_on_leash(const LeashedRun& run, const Clock& clock);
 
 }  // namespace millrace

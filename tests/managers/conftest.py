@@ -68,7 +68,8 @@ def load_tasks(cluster_folder, folder):
     subprocess.run(
         [ROOT / "tools" / "image", "--tag", IMAGE, "--output", image, f"{list_folder}=/texts"]
         + [f"{folder / name}=/usr/bin/{name}" for name in programs]
-        + ["/bin/dash=/bin/sh", "/bin/sleep=/bin/sleep", "/bin/cat=/bin/cat"],
+        + ["/bin/dash=/bin/sh", "/bin/sleep=/bin/sleep", "/bin/cat=/bin/cat"]
+        + ["/bin/tar=/bin/tar", "/bin/mkdir=/bin/mkdir"],
         check=True,
     )
     subprocess.run([CLUSTER, "load", cluster_folder, image], check=True)

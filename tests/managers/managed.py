@@ -121,6 +121,31 @@ def count_words(place, texts):
     return output
 
 
+def run_job_that_makes_files(place):
+    """Runs a job of which one task succeeds, one fails, and a helper is told to end; all of them have made files,
+    beside one that went along."""
+    (place.folder / "note.txt").write_text("a note\n")
+    script = (
+        "cat note.txt; mkdir made; echo {job_name} {task_index} > made/who; seq 100000 > made/numbers; "
+        "echo scratch > scratch.txt; case {job_name}{task_index} in "
+        "helper*) trap 'echo ended > made/end; exit 0' TERM; echo up; sleep 600 & wait ;; "
+        "map1) exit 3 ;; esac; sleep 2"
+    )
+    roles = "{helper: 1, map: {count: 2, may_lose: 1}}"
+    job = place.job(script, roles, files=["note.txt"], outputs="[made/*]", output_dir="back")
+    code, output = place.millrace("run", job)
+    assert code == 0, output
+    assert output.count("| a note\n") == 3, output
+    assert re.search(r"map:1 +exit code 3", output), output
+    back = place.folder / "back"
+    assert sorted(path.name for path in back.iterdir()) == ["helper_0", "map_0", "map_1"]
+    numbers = "".join(f"{i + 1}\n" for i in range(100000))
+    for name, who in (("helper_0", "helper 0"), ("map_0", "map 0"), ("map_1", "map 1")):
+        made = {path.name: path.read_text() for path in (back / name / "made").iterdir()}
+        assert made["who"] == who + "\n" and made["numbers"] == numbers, (name, output)
+    assert (back / "helper_0" / "made" / "end").read_text() == "ended\n"
+
+
 def fail_with_last_words(place):
     """Runs a job of which one task fails."""
     script = HELPERS_WAIT + (

@@ -16,6 +16,7 @@ from managed import (
     count_words,
     fail_with_last_words,
     own_lines,
+    run_job_that_makes_files,
     run_out_of_memory,
 )
 from yarn_queue import Queue, running_yarn
@@ -246,13 +247,27 @@ def test_a_role_runs_where_its_gpus_are(queue):
     assert queue.left()[0] == []
 
 
-def test_twenty_tasks_come_together(queue):
-    roles = "{map: {count: 20, memory: 64Mi}}"
+def test_thirty_tasks_come_together(queue):
+    roles = "{map: {count: 30, memory: 64Mi}}"
     code, output = queue.millrace("run", queue.job("echo I am {task_index}", roles))
     assert code == 0, output
     assert {int(number) for number in re.findall(r"\| I am (\d+)$", output, re.MULTILINE)} == set(
-        range(20)
+        range(30)
     )
+
+
+def test_files_go_along_and_what_tasks_make_comes_back_however_they_end(queue):
+    run_job_that_makes_files(queue)
+    # A task works in a folder of its own, on the machine's own disk, and that is gone with it.
+    assert not list(queue.folder.glob("**/scratch.txt"))
+
+
+def test_a_task_whose_outputs_are_lost_has_not_succeeded(queue):
+    (queue.folder / "taken").write_text("no folder")
+    job = queue.job("echo a > a", "{map: 1}", outputs="a", output_dir="taken")
+    code, output = queue.millrace("run", job)
+    assert code == 1 and "map:0: exit code 1" in output, output
+    assert f"can't make the folder '{queue.folder}/taken'" in output, output
 
 
 def test_a_job_that_has_ended_goes_when_its_time_is_over(queue):

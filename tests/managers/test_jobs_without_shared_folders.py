@@ -14,7 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from managed import HELPERS_WAIT, PATIENCE, count_words, fail_with_last_words, own_lines
+from managed import (
+    HELPERS_WAIT,
+    PATIENCE,
+    count_words,
+    fail_with_last_words,
+    own_lines,
+    run_job_that_makes_files,
+)
 from yarn_queue import GETTING_IT, NOT_THERE, ROOT, Queue, running_yarn
 
 HDFS = ROOT / "tools" / "hdfs-cluster"
@@ -224,6 +231,42 @@ def test_what_is_missing_is_told_and_nothing_is_left(queue):
     code, output = queue.millrace("submit", job)
     assert code == 1 and "staging: webhdfs://127.0.0.1:9/jobs" in output, output
     assert queue.left() == ([], []) and queue.staged() == 0
+
+
+def test_what_tasks_make_comes_back_however_they_end(queue):
+    run_job_that_makes_files(queue)
+    assert queue.ended_application()["finalStatus"] == "SUCCEEDED"
+
+
+def test_what_tasks_have_made_is_brought_by_wait_and_by_stop(queue):
+    job = queue.job("echo {task_index} > made", "{map: 2}", outputs="made")
+    back = queue.folder / "outputs"
+    assert queue.millrace("submit", job)[0] == 0
+    code, output = queue.millrace("wait", "words")
+    assert code == 0 and f"outputs of 2 tasks are in {back}" in output, output
+    assert (back / "map_1" / "made").read_text() == "1\n"
+    # Once: what is done with them since is not undone.
+    shutil.rmtree(back)
+    code, output = queue.millrace("wait", "words")
+    assert code == 0 and "outputs of" not in output and not back.exists(), output
+    assert queue.millrace("stop", "words")[0] == 0
+    script = "trap 'echo ended > made; exit 0' TERM; echo up; sleep 600 & wait"
+    queue.millrace("submit", queue.job(script, "{map: 2}", outputs="made"))
+    queue.wait_for_tasks(2)
+    queue.wait_until(lambda: "| up\n" in queue.millrace("logs", "words", "map:1")[1], "it writes")
+    code, output = queue.millrace("stop", "words")
+    assert code == 0, output
+    assert (back / "map_1" / "made").read_text() == "ended\n"
+
+
+def test_outputs_of_a_launcher_that_was_killed_are_said_to_be_lost(queue):
+    queue.millrace("submit", queue.job("sleep 600", "{map: 1}", outputs="made"))
+    queue.wait_for_tasks(1)
+    app = queue.application()
+    queue.manager(f"apps/{app}/state?user.name=root", "PUT", {"state": "KILLED"})
+    code, output = queue.millrace("wait", "words")
+    assert code == 130 and "outputs: its launcher has left none" in output, output
+    assert not (queue.folder / "outputs").exists()
 
 
 def test_webhdfs_serves_the_machines_too(queue):

@@ -47,9 +47,11 @@ Status kubectl_fault(std::string_view said) {
                                line_with(said, "violates PodSecurity"));
   if (says(said, {"is forbidden", "(Forbidden)"})) {
     const std::string_view mark = says(said, {"is forbidden"}) ? "is forbidden" : "(Forbidden)";
-    return error(Code::permission_denied, "the login may not do this: ", line_with(said, mark),
-                 "; whoever runs the cluster can allow it: verbs create, get, list, patch and "
-                 "delete on jobs, pods, pods/log, services, configmaps, secrets and events");
+    return error(
+        Code::permission_denied, "the login may not do this: ", line_with(said, mark),
+        "; whoever runs the cluster can allow it: verbs create, get, list, patch and "
+        "delete on jobs, pods, pods/log, services, configmaps, secrets and events, and create "
+        "on pods/exec for commands beside tasks and for files that are large");
   }
   if (says(said, {"Unauthorized", "must be logged in", "getting credentials", "token has expired",
                   "certificate has expired"}))

@@ -138,13 +138,23 @@ Status KubernetesPlace::submit(const JobSpec& job) {
       .run = in_hexadecimal(random_.next()),
       .admission = to_text(Admission{.since = now()})};
   MR_ASSIGN(draw.secrets, read_secrets(job));
+  std::optional<Shipment> shipment;
+  if (has_task_folders(job)) {
+    MR_TRY(check_pod_files(job));
+    MR_ASSIGN(shipment, options_.ship(job));
+    MR_ASSIGN(draw.files, pod_files(*shipment));
+  }
   MR_ASSIGN(const Objects manifests, kubernetes_manifests(job, draw));
   MR_TRY(find_secrets(job).with(str_cat("submitting '", job.name, "'")));
-  const Status made = create(manifests, is_gang(job));
-  if (made.ok()) return {};
+  const Result<Json> head = create(manifests);
   // Without a cluster or a login nothing can have been made.
-  if (made.code() == Code::failed_precondition || made.code() == Code::unauthenticated)
-    return made.with(str_cat("submitting '", job.name, "'"));
+  if (head.status().code() == Code::failed_precondition ||
+      head.status().code() == Code::unauthenticated)
+    return head.status().with(str_cat("submitting '", job.name, "'"));
+  Status made = head.status();
+  if (made.ok() && draw.files.by_depot) made = fill_depot(job.name, *shipment);
+  if (made.ok() && is_gang(job)) made = begin(*head);
+  if (made.ok()) return {};
   // Whatever came into being of this submission, and nothing of a job that has the name already.
   const std::string of_this_run = str_cat(kRunLabel, "=", draw.run);
   const Status undone = remove_labelled(of_this_run);
@@ -161,11 +171,11 @@ Status KubernetesPlace::submit(const JobSpec& job) {
                            "; its objects have the label ", kRunLabel, "=", draw.run));
 }
 
-Status KubernetesPlace::create(const Objects& manifests, bool is_gang) {
+Result<Json> KubernetesPlace::create(const Objects& manifests) {
   // Once only: of a call that was not answered nobody knows what it has made.
   MR_ASSIGN(const std::string answer,
             ask({"create", "--filename=-", "--output=json"}, as_list(manifests), Tries::one));
-  MR_ASSIGN(const Objects made, items_of(answer));
+  MR_ASSIGN(Objects made, items_of(answer));
   const std::string head_name = head_of(manifests)["metadata"]["name"];
   const auto head = std::ranges::find_if(made, [&](const Json& object) {
     return object["kind"] == "Job" && object["metadata"]["name"] == head_name;
@@ -174,10 +184,14 @@ Status KubernetesPlace::create(const Objects& manifests, bool is_gang) {
   MR_TRY(ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
              as_list(owned_by(*head, made)), Tries::several)
              .status());
-  if (!is_gang) return {};
+  return std::move(*head);
+}
+
+// Of a gang: as soon as there is room.
+Status KubernetesPlace::begin(const Json& head) {
   wants_looks_ = "";
-  const std::string name = object_text(*head, {"metadata", "labels", kInstanceLabel});
-  const Status let_in = let_jobs_in(object_text(*head, {"metadata", "namespace"}));
+  const std::string name = object_text(head, {"metadata", "labels", kInstanceLabel});
+  const Status let_in = let_jobs_in(object_text(head, {"metadata", "namespace"}));
   if (let_in.ok() && waits_.contains(name)) wants_looks_ = waits_[name];
   // It is there, and whoever looks next may have more luck.
   if (may_pass(let_in)) wants_looks_ = let_in.message();
@@ -256,6 +270,7 @@ Status KubernetesPlace::remove_lost(const Objects& objects) {
 
 Status KubernetesPlace::remove(const std::string& name) {
   MR_TRY(look(name).status());
+  MR_TRY(save_outputs(name));
   return remove_labelled(selector_of(name)).with(str_cat("removing '", name, "'"));
 }
 

@@ -3,6 +3,7 @@
 // has a time limit; what may pass (nobody answers, a slow server) is tried again a few times.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,7 +16,9 @@
 #include "millrace/base/random.h"
 #include "millrace/launch/job_place.h"
 #include "millrace/launch/kubernetes/gang.h"
+#include "millrace/launch/kubernetes/seen_pod.h"
 #include "millrace/launch/local_tries.h"
+#include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
 
@@ -25,6 +28,10 @@ struct KubernetesOptions {
   std::string name_space = {};
   // Of one call of kubectl.
   Clock::Duration time_limit = std::chrono::seconds(30);
+  // What travels with a job, from here.
+  std::function<Result<Shipment>(const JobSpec& job)> ship = {};
+  // For people, while that takes long.
+  std::function<void(const std::string& text)> note = [](const std::string&) {};
 };
 
 class KubernetesPlace final : public JobPlace {
@@ -39,6 +46,8 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;
+  // From the job's depot, which ends then.
+  Result<std::string> bring_outputs(const std::string& name) override;
   // Those that go have gone when it returns, or their time was over.
   Result<std::vector<ScaledRole>> scale(const std::string& name,
                                         const std::vector<RoleCount>& counts,
@@ -62,7 +71,9 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
   // That those are there which the job is to find in the cluster.
   Status find_secrets(const JobSpec& job);
-  Status create(const std::vector<nlohmann::ordered_json>& manifests, bool is_gang);
+  // Its head, as it was made.
+  Result<nlohmann::ordered_json> create(const std::vector<nlohmann::ordered_json>& manifests);
+  Status begin(const nlohmann::ordered_json& head);
   Status remove_labelled(const std::string& selector);
   Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);
   Status end_restarts(const std::string& name);
@@ -71,6 +82,23 @@ class KubernetesPlace final : public JobPlace {
   void heed_gangs(const std::vector<nlohmann::ordered_json>& objects);
   void tell_waiting(JobSight& sight) const;
   Status change_admission(const Gang& gang, const Admission& next);
+  // Of a job with a depot (docs/design/shipped_files.md): its pod, once that runs; all that
+  // travels, to it; all that was made, from it.
+  struct Depot {
+    bool is_there = false;   // what it keeps is wanted yet
+    bool has_ended = false;  // it is lost, and there will be no other
+    std::optional<Pod> pod = {};
+    bool is_running() const { return pod && pod->stage == PodStage::running; }
+  };
+  Result<Depot> depot_of_job(const std::string& name);
+  std::string why_no_depot(const std::string& name);
+  Result<std::string> await_depot(const std::string& name);
+  Status fill_depot(const std::string& name, const Shipment& shipment);
+  Status fill_depot_once(const std::string& pod, const Shipment& shipment);
+  Status empty_depot(const std::string& pod, const std::string& output_dir);
+  Status save_outputs(const std::string& name);
+  Status end_tasks(const std::string& name);
+  std::vector<std::string> in_depot(const std::string& pod, const std::string& action) const;
   // Of scale().
   Result<std::vector<nlohmann::ordered_json>> scalable(const std::string& name);
   Status change_sizes(const std::string& name, const std::vector<ScaledRole>& roles);

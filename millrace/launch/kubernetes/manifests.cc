@@ -12,6 +12,8 @@
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/job_file.h"
 #include "millrace/launch/kubernetes/gang.h"
+#include "millrace/launch/kubernetes/pod_depot.h"
+#include "millrace/launch/kubernetes/pod_files.h"
 #include "millrace/launch/kubernetes/pod_restarts.h"
 #include "millrace/launch/kubernetes/pod_secrets.h"
 #include "millrace/launch/kubernetes/pod_wishes.h"
@@ -25,12 +27,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using std::chrono::ceil;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr const char* kClusterDirectory = "/etc/millrace";
 constexpr const char* kClusterFile = "cluster.json";
 // Kubernetes shows the last lines of this file as the reason of a pod's end.
 constexpr const char* kTerminationLog = "/dev/termination-log";
+
+constexpr std::chrono::minutes kToBringOutputs{10};
 
 constexpr const char* kTokenKey = "token";
 // What Kubernetes writes on the pods of an index that has failed before.
@@ -97,18 +102,12 @@ Result<Json> config_map_of(const JobSpec& job) {
 
 std::string secret_name(const JobSpec& job) { return job.name + "-token"; }
 
-Json secret_of(const JobSpec& job, const KubernetesDraw& draw) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Secret"},
-          {"metadata", {{"name", secret_name(job)}, {"labels", labels_of_job(job)}}},
-          {"stringData", {{kTokenKey, draw.token}}}};
-}
-
-Json own_secret(const JobSpec& job, const SecretValues& values) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Secret"},
-          {"metadata", {{"name", own_secret_of(job.name)}, {"labels", labels_of_job(job)}}},
-          {"stringData", values}};
+Json secret_called(const JobSpec& job, const std::string& name, const Json& content) {
+  Json secret = {{"apiVersion", "v1"},
+                 {"kind", "Secret"},
+                 {"metadata", {{"name", name}, {"labels", labels_of_job(job)}}}};
+  secret.update(content);
+  return secret;
 }
 
 int may_lose_of(const RoleSpec& role) { return role.may_lose.of(role.count); }
@@ -140,6 +139,11 @@ Json command_line(const JobSpec& job, const RoleSpec& role, const PodRestarts& r
   return words;
 }
 
+Json token_variable(const JobSpec& job) {
+  return {{"name", kTokenVariable},
+          {"valueFrom", {{"secretKeyRef", {{"name", secret_name(job)}, {"key", kTokenKey}}}}}};
+}
+
 Json variables_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
   Json variables = Json::array();
   // A name stands once: kubectl apply merges variables by their names.
@@ -159,9 +163,7 @@ Json variables_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& r
   if (restarts.restarts > 0)
     variables.push_back({{"name", kFailuresVariable},
                          {"valueFrom", {{"fieldRef", {{"fieldPath", kFailuresField}}}}}});
-  variables.push_back(
-      {{"name", kTokenVariable},
-       {"valueFrom", {{"secretKeyRef", {{"name", secret_name(job)}, {"key", kTokenKey}}}}}});
+  variables.push_back(token_variable(job));
   return variables;
 }
 
@@ -200,8 +202,7 @@ Json container_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& r
   container["terminationMessagePath"] = kTerminationLog;
   // For programs that keep no record: Kubernetes then takes the last lines of the output.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
-  container["securityContext"] = {{"allowPrivilegeEscalation", false},
-                                  {"capabilities", {{"drop", Json::array({"ALL"})}}}};
+  container["securityContext"] = restricted_container();
   return container;
 }
 
@@ -209,15 +210,20 @@ Json pod_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restart
   Json pod = {{"restartPolicy", "Never"},
               // With the Service's name, this makes the pod's name in DNS.
               {"subdomain", job.name},
-              {"terminationGracePeriodSeconds", ceil<seconds>(job.grace).count()},
+              {"terminationGracePeriodSeconds", ceil<seconds>(time_to_end(job)).count()},
               // Tasks talk to each other, not to the cluster's API.
               {"automountServiceAccountToken", false},
-              {"securityContext",
-               {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
+              {"securityContext", restricted_pod()}};
   if (!role.nodes.empty()) pod["nodeSelector"] = role.nodes;
   pod["containers"] = Json::array({container_of(job, role, restarts)});
   pod["volumes"] = volumes_of(job);
   return pod;
+}
+
+// Its outputs go with it: there is to be time to bring them.
+milliseconds kept(const JobSpec& job) {
+  const bool comes_back = time_to_end(job) > job.grace;
+  return comes_back ? std::max<milliseconds>(job.keep, kToBringOutputs) : job.keep;
 }
 
 Json job_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restarts) {
@@ -230,7 +236,7 @@ Json job_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restart
                {"backoffLimitPerIndex", restarts.restarts},
                // Never two pods with one index, not even while the first one is ending.
                {"podReplacementPolicy", "Failed"},
-               {"ttlSecondsAfterFinished", ceil<seconds>(job.keep).count()}};
+               {"ttlSecondsAfterFinished", ceil<seconds>(kept(job)).count()}};
   if (restarts.restarts > 0) spec["podFailurePolicy"] = pod_failure_policy(restarts);
   if (job.time_limit) spec["activeDeadlineSeconds"] = ceil<seconds>(*job.time_limit).count();
   const Json labels = labels_of_role(job, role);
@@ -241,7 +247,7 @@ Json job_of(const JobSpec& job, const RoleSpec& role, const PodRestarts& restart
   Json annotations = {{kRoleAnnotation, role.name},
                       {kOrderAnnotation, std::to_string(&role - job.roles.data())},
                       {kDecidesAnnotation, decides ? "true" : "false"},
-                      {kGraceAnnotation, std::to_string(job.grace.count())}};
+                      {kGraceAnnotation, std::to_string(time_to_end(job).count())}};
   if (may_lose_of(role) > 0) annotations[kMayLoseAnnotation] = std::to_string(may_lose_of(role));
   if (scales(role)) {
     annotations[kBoundsAnnotation] = bounds_text(role);
@@ -267,7 +273,7 @@ void label_run(Json& manifest, const std::string& run) {
 void hold_back(std::vector<Json>& manifests, const std::string& admission) {
   const std::string head = head_of(manifests)["metadata"]["name"];
   for (Json& manifest : manifests) {
-    if (manifest["kind"] != "Job") continue;
+    if (manifest["kind"] != "Job" || is_of_depot(manifest)) continue;
     manifest["spec"]["suspend"] = true;
     if (manifest["metadata"]["name"] == head)
       manifest["metadata"]["annotations"][kAdmissionAnnotation] = admission;
@@ -301,13 +307,7 @@ Status check_for_kubernetes(const JobSpec& job) {
   if (job.first_port)
     return invalid("first_port: on Kubernetes every task has an address of its own, and port ",
                    kConventionalPort);
-  if (!job.files.empty())
-    return invalid("files: on Kubernetes tasks find what they need in their image; put '",
-                   job.files[0], "' there, and leave files and staging out");
-  if (has_task_folders(job))
-    return invalid(
-        "outputs: on Kubernetes nothing is brought back from a pod; let the program "
-        "write to one of the job's volumes, and leave outputs out");
+  MR_TRY(check_pod_files(job));
   for (const auto& [where, which] : job.volumes) {
     if (where.starts_with("/") && which.find('/') == std::string::npos && !which.empty()) continue;
     return invalid("volumes: '", where, ": ", which,
@@ -324,12 +324,21 @@ Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job, const Kuberne
   std::vector<Json> manifests = {service_of(job)};
   MR_ASSIGN(Json cluster, config_map_of(job));
   manifests.push_back(std::move(cluster));
-  manifests.push_back(secret_of(job, draw));
-  if (has_own_secret(job)) manifests.push_back(own_secret(job, draw.secrets));
+  manifests.push_back(
+      secret_called(job, secret_name(job), {{"stringData", {{kTokenKey, draw.token}}}}));
+  if (has_own_secret(job))
+    manifests.push_back(
+        secret_called(job, own_secret_of(job.name), {{"stringData", draw.secrets}}));
+  const PodFiles& files = draw.files;
+  if (has_task_folders(job))
+    manifests.push_back(files.by_depot
+                            ? depot_job(job, files, labels_of_job(job), token_variable(job))
+                            : secret_called(job, files_secret_of(job.name), files_secret(files)));
   if (is_of_volcano(job)) manifests.push_back(pod_group_of(job, labels_of_job(job)));
   for (const RoleSpec& role : job.roles) {
     MR_ASSIGN(const PodRestarts restarts, pod_restarts(role));
     manifests.push_back(job_of(job, role, restarts));
+    add_files(job, files, manifests.back()["spec"]["template"]);
   }
   if (!draw.run.empty())
     for (Json& manifest : manifests) label_run(manifest, draw.run);

@@ -4,6 +4,8 @@
 //   ConfigMap NAME-cluster    the cluster, once for all: cluster.json; and, if roles may be scaled,
 //                             who is absent now: roster; and the job file
 //   Secret    NAME-secrets    of a job with secrets that the cluster has not: their values
+//   Secret    NAME-files      of a job whose files travel with it and are small: their contents
+//   Job       NAME-depot      of a job whose files are larger, or with outputs (pod_depot.h)
 //   PodGroup  NAME            of a job whose machines Volcano finds, which alone knows such objects
 //   Secret    NAME-token      by which the job's tasks know each other's farewells
 //   Job       NAME-ROLE       one per role, indexed: pod I is task I, as NAME-ROLE-I.NAME
@@ -24,6 +26,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/launch/job.h"
+#include "millrace/launch/kubernetes/pod_files.h"
 #include "millrace/launch/secrets.h"
 
 namespace millrace {
@@ -36,6 +39,7 @@ struct KubernetesDraw {
   std::string admission = {};
   // Of the job's secrets that are not of the cluster. Without them the objects can be shown.
   SecretValues secrets = {};
+  PodFiles files = {};
 };
 
 // What the objects carry for those who look at them again (sight.h).

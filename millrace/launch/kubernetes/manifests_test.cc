@@ -107,10 +107,14 @@ TEST_CASE("a job that pods can't run is told why") {
                },
                "the name of a Persistent"},
            Row{[](JobSpec& job) {
-                 job.files = {"train.py"};
-                 job.staging = "hdfs://nn/me";
+                 job.files = {"train.py", "lib/train.py"};
                },
-               "put 'train.py' there"},
+               "'lib/train.py' would be called 'train.py'"},
+           Row{[](JobSpec& job) {
+                 job.roles[0].name = "depot";
+                 job.outputs = {"model"};
+               },
+               "what keeps the job's files is called 'depot'"},
            Row{[](JobSpec& job) { job.roles.clear(); }, "no tasks"},
        }) {
     JobSpec job = counting_words();

@@ -36,4 +36,13 @@ ordered_json pod_resources(const Resources& wanted) {
   return resources;
 }
 
+ordered_json restricted_pod() {
+  return {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+}
+
+ordered_json restricted_container() {
+  return {{"allowPrivilegeEscalation", false},
+          {"capabilities", {{"drop", ordered_json::array({"ALL"})}}}};
+}
+
 }  // namespace millrace

@@ -16,4 +16,8 @@ std::string pod_literal(const std::string& text);
 // asked for and not limited: a limit makes a task wait while cores are idle.
 nlohmann::ordered_json pod_resources(const Resources& wanted);
 
+// What the Pod Security Standard "restricted" asks of a pod, and of its containers.
+nlohmann::ordered_json restricted_pod();
+nlohmann::ordered_json restricted_container();
+
 }  // namespace millrace

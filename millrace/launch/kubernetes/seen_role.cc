@@ -6,6 +6,7 @@
 
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/kubernetes/object_words.h"
+#include "millrace/launch/kubernetes/pod_depot.h"
 
 namespace millrace {
 namespace {
@@ -76,7 +77,9 @@ void add_pod(const Json& object, std::vector<SeenRole>& roles) {
 
 }  // namespace
 
-bool is_job(const Json& object) { return object_text(object, {"kind"}) == "Job"; }
+bool is_job(const Json& object) {
+  return object_text(object, {"kind"}) == "Job" && !is_of_depot(object);
+}
 
 bool SeenRole::has_ended_for_good(size_t index, const Pod& pod) const {
   if (pod.stage != PodStage::ended) return false;

@@ -1,7 +1,6 @@
 #include "millrace/launch/shipping/baggage.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +16,7 @@
 #include "millrace/cluster/task_record.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_connect.h"
-#include "millrace/launch/shipping/blob_cache.h"
+#include "millrace/launch/shipping/blob_source.h"
 #include "millrace/launch/shipping/digest.h"
 #include "millrace/launch/shipping/outputs.h"
 #include "millrace/launch/shipping/placed_files.h"
@@ -34,16 +33,23 @@ constexpr mode_t kPlacedProgram = 0755;
 constexpr size_t kPlacedAtOnce = size_t{1} << 20;
 
 struct FilesPlace {
-  HostPort server;
-  std::string digest;
+  HostPort server = {};
+  std::string folder = {};  // not empty: there they are, and nobody serves
+  std::string digest = {};
 };
 
 Result<FilesPlace> parse_place(const std::string& text) {
   const size_t slash = text.rfind('/');
   if (slash == std::string::npos || !is_digest(text.substr(slash + 1)))
-    return invalid(kFilesFlag, " ", text.substr(0, 80), ": write HOST:PORT/SHA256");
-  MR_ASSIGN(HostPort server, HostPort::parse(text.substr(0, slash)).with(kFilesFlag));
-  return FilesPlace{std::move(server), text.substr(slash + 1)};
+    return invalid(kFilesFlag, " ", text.substr(0, 80),
+                   ": write HOST:PORT/SHA256 or /FOLDER/SHA256");
+  FilesPlace place{.digest = text.substr(slash + 1)};
+  if (text.starts_with('/')) {
+    place.folder = text.substr(0, slash);
+  } else {
+    MR_ASSIGN(place.server, HostPort::parse(text.substr(0, slash)).with(kFilesFlag));
+  }
+  return place;
 }
 
 // "map:1 on n2"
@@ -114,59 +120,44 @@ Result<std::string> text_of(const Descriptor& file) {
 FileClientOptions client_of(const BaggageRequest& request, const HostPort& server) {
   return {.server = server,
           .token = request.token,
+          .called = request.server_called,
           .leash = request.leash,
+          .progress = request.progress,
           .patience = request.patience,
           .to_connect = request.to_connect};
 }
 
-// Asks for what this machine lacks.
-class Fetch {
- public:
-  Fetch(const BaggageRequest& request, const FilesPlace& at, std::string root, const Clock& clock)
-      : request_(request),
-        at_(at),
-        root_(std::move(root)),
-        cache_(root_ + "/cache"),
-        client_(client_of(request, at.server), clock),
-        clock_(clock) {}
+Result<Manifest> manifest_from(BlobSource& source, const std::string& digest) {
+  MR_ASSIGN(const Descriptor file, source.get(digest, kLongestManifest));
+  MR_ASSIGN(const std::string text, text_of(file));
+  return parse_manifest(text);
+}
 
-  Result<Manifest> manifest() {
-    MR_ASSIGN(const Descriptor file, blob(at_.digest, kLongestManifest));
-    MR_ASSIGN(const std::string text, text_of(file));
-    return parse_manifest(text);
+Status fill(const std::string& folder, const Manifest& manifest, BlobSource& source,
+            const Clock& clock) {
+  for (const ShippedFile& file : manifest.files) {
+    Result<Descriptor> from = source.get(file.digest, file.size);
+    Status placed = from.status();
+    if (placed.ok()) placed = put_in_place(file, *from, folder, clock);
+    MR_TRY(placed.with(str_cat("'", file.name, "'")));
   }
+  return {};
+}
 
-  Status fill(const std::string& folder, const Manifest& manifest) {
-    std::set<std::string> kept = {at_.digest};
-    for (const ShippedFile& file : manifest.files) kept.insert(file.digest);
-    for (const ShippedFile& file : manifest.files) {
-      Result<Descriptor> from = blob(file.digest, file.size);
-      Status placed = from.status();
-      if (placed.ok()) placed = put_in_place(file, *from, folder, clock_);
-      MR_TRY(placed.with(str_cat("'", file.name, "'")));
-    }
-    cache_.trim(BlobCache::kMostBytes, kept);
-    return {};
-  }
+Result<TaskFolder> folder_of(const BaggageRequest& request, const std::string& root) {
+  if (!request.folder.empty()) return TaskFolder::lent(request.folder);
+  MR_ASSIGN(const std::string tasks, scratch_folder(root, "tasks"));
+  return TaskFolder::make(tasks, str_cat(request.task.job, "_", request.task.task));
+}
 
- private:
-  Result<Descriptor> blob(const std::string& digest, uint64_t most) {
-    return cache_.get({.digest = digest,
-                       .bring = [&](int to) { return client_.get(digest, most, to); },
-                       .may_wait =
-                           [this] {
-                             pollfd leash{request_.leash, POLLIN, 0};
-                             return poll(&leash, 1, 0) > 0 ? heed_leash(request_.leash) : Status();
-                           }});
-  }
-
-  const BaggageRequest& request_;
-  const FilesPlace& at_;
-  const std::string root_;
-  BlobCache cache_;
-  FileClient client_;
-  const Clock& clock_;
-};
+Result<std::set<std::string, std::less<>>> names_in(const std::string& folder) {
+  std::set<std::string, std::less<>> names;
+  std::error_code fault;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, fault))
+    names.insert(entry.path().filename().string());
+  if (fault) return unavailable("can't look into '", folder, "': ", fault.message());
+  return names;
+}
 
 Status put_back(FileClient& client, const std::string& folder, const std::string& path) {
   const std::string whole = str_cat(folder, "/", path);
@@ -185,15 +176,33 @@ Status put_back(FileClient& client, const std::string& folder, const std::string
 Result<Baggage> Baggage::fetch(const BaggageRequest& request, const Clock& clock) {
   const std::string task = str_cat(who(request.task), ": files");
   MR_ASSIGN(const FilesPlace at, parse_place(request.files));
-  MR_ASSIGN(const std::string root, own_scratch(request.scratch).with(task));
-  MR_TRY(scratch_folder(root, "cache").status().with(task));
-  MR_ASSIGN(const std::string tasks, scratch_folder(root, "tasks").with(task));
-  Fetch fetch(request, at, root, clock);
-  MR_ASSIGN(Manifest manifest, fetch.manifest().with(task));
-  MR_ASSIGN(TaskFolder folder,
-            TaskFolder::make(tasks, str_cat(request.task.job, "_", request.task.task)).with(task));
-  MR_TRY(fetch.fill(folder.path(), manifest).with(task));
-  return Baggage(request, std::move(manifest), std::move(folder), clock);
+  std::string root;
+  std::unique_ptr<BlobSource> source;
+  if (!at.folder.empty()) {
+    source = mounted_blobs(at.folder);
+  } else if (!request.folder.empty()) {
+    source = served_blobs(request.folder, client_of(request, at.server), clock);
+  }
+  if (source == nullptr || request.folder.empty()) {
+    MR_ASSIGN(root, own_scratch(request.scratch).with(task));
+  }
+  if (source == nullptr) {
+    MR_ASSIGN(std::string cache, scratch_folder(root, "cache").with(task));
+    source = kept_blobs(std::move(cache), client_of(request, at.server), clock);
+  }
+  MR_ASSIGN(Manifest manifest, manifest_from(*source, at.digest).with(task));
+  if (!request.in_place.empty()) {
+    MR_ASSIGN(Names there, names_in(request.in_place).with(task));
+    return Baggage(request, std::move(manifest), {}, std::move(there), clock);
+  }
+  MR_ASSIGN(TaskFolder folder, folder_of(request, root).with(task));
+  MR_TRY(fill(folder.path(), manifest, *source, clock).with(task));
+  std::set<std::string> kept = {at.digest};
+  for (const ShippedFile& file : manifest.files) kept.insert(file.digest);
+  source->finish(kept);
+  Names there;
+  for (const ShippedFile& file : manifest.files) there.insert(place_of(file));
+  return Baggage(request, std::move(manifest), std::move(folder), std::move(there), clock);
 }
 
 std::string Baggage::search() const {
@@ -204,11 +213,10 @@ Status Baggage::bring_back() const {
   const auto patterns = manifest_.outputs.find(request_.task.job);
   if (patterns == manifest_.outputs.end()) return {};
   const std::string task = who(request_.task);
-  std::set<std::string, std::less<>> shipped;
-  for (const ShippedFile& file : manifest_.files) shipped.insert(place_of(file));
   MR_ASSIGN(const std::vector<std::string> outputs,
-            find_outputs(folder(), patterns->second, shipped).with(task));
+            find_outputs(folder(), patterns->second, there_).with(task));
   MR_ASSIGN(const FilesPlace at, parse_place(request_.files));
+  if (!at.folder.empty()) return invalid(task, ": outputs: nobody is told who takes them");
   FileClientOptions options = client_of(request_, at.server);
   // The word to end has come, or has not: what the task has made is wanted in either case.
   options.leash = -1;

@@ -21,6 +21,7 @@
 #include "millrace/launch/shipping/blob_cache.h"
 #include "millrace/launch/shipping/digest.h"
 #include "millrace/launch/shipping/file_server.h"
+#include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
 namespace {
@@ -80,10 +81,11 @@ class Job {
             .value();
     digest_ = shipment.digest();
     manifest_ = shipment.manifest();
-    server_ = FileServer::listen(std::move(shipment), {.host = "127.0.0.1",
-                                                       .token = "77",
-                                                       .output_dir = folder_.path("out"),
-                                                       .collected_as = {{"map:1", "map_1"}}})
+    server_ = FileServer::listen(std::make_unique<Shipment>(std::move(shipment)),
+                                 {.host = "127.0.0.1",
+                                  .token = "77",
+                                  .output_dir = folder_.path("out"),
+                                  .collected_as = {{"map:1", "map_1"}}})
                   .value();
     beside_.emplace([this] {
       for (;;) {
@@ -217,6 +219,27 @@ TEST_CASE("outputs are brought back, and none that leads elsewhere") {
   CHECK(fs::exists(job.path("out/map_1/made/empty")));
   CHECK_FALSE(fs::exists(job.path("out/map_1/made/link")));
   CHECK_FALSE(fs::exists(job.path("out/map_1/train.py")));
+}
+
+TEST_CASE("of a folder that somebody else has filled, only what the task made is brought back") {
+  Job job;
+  BaggageRequest request = job.request();
+  request.in_place = job.path("filled");
+  fs::create_directories(job.path("filled/made"));
+  std::ofstream(job.path("filled/launch.sh")) << "not of the task's";
+  {
+    const Baggage baggage = Baggage::fetch(request, Clock::real()).value();
+    CHECK(baggage.folder() == job.path("filled"));
+    CHECK_FALSE(fs::exists(job.path("filled/train.py")));
+    std::ofstream(job.path("filled/made/w")) << "w";
+    CHECK(baggage.bring_back().ok());
+  }
+  // Whose it is may keep it.
+  CHECK(fs::exists(job.path("filled/launch.sh")));
+  CHECK(text_of(job.path("out/map_1/made/w")) == "w");
+  request.in_place = job.path("nowhere");
+  CHECK(Baggage::fetch(request, Clock::real()).status().message().find("can't look into") !=
+        std::string::npos);
 }
 
 TEST_CASE("outputs that can't be brought back are told, with the task and the file") {

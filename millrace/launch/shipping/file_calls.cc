@@ -59,6 +59,8 @@ std::string to_line(const FileAnswer& answer) {
   if (const auto* it = std::get_if<BlobFollows>(&answer)) return str_cat("blob ", it->size, "\n");
   if (const auto* it = std::get_if<CanNotBe>(&answer))
     return str_cat("no ", one_line(it->why), "\n");
+  if (const auto* it = std::get_if<NotYet>(&answer))
+    return str_cat("later ", one_line(it->why), "\n");
   return std::holds_alternative<GoOn>(answer) ? "go\n" : "ok\n";
 }
 
@@ -78,6 +80,7 @@ Result<FileAnswer> parse_file_answer(std::string_view line) {
   if (line == "ok") return FileAnswer(IsDone{});
   if (line == "go") return FileAnswer(GoOn{});
   if (const auto why = after(line, "no ")) return FileAnswer(CanNotBe{std::string(*why)});
+  if (const auto why = after(line, "later ")) return FileAnswer(NotYet{std::string(*why)});
   if (const auto text = after(line, "blob "))
     if (const auto size = number_of(*text)) return FileAnswer(BlobFollows{*size});
   return invalid("'", line.substr(0, 80), "' is no answer about files");

@@ -4,6 +4,7 @@
 //   task                                launcher
 //   millrace-files 1 TOKEN              (nothing; a stranger is hung up on)
 //   get DIGEST                          blob SIZE, and so many bytes
+//                                       later WHY  it is not there yet: ask again
 //   outputs map:1                       ok        a new collection begins
 //   file SIZE EXECUTABLE PATH           go
 //   (SIZE bytes)                        ok
@@ -45,12 +46,15 @@ using FileCall = std::variant<FileGreeting, GetBlob, BeginOutputs, PutOutput, En
 struct BlobFollows {
   uint64_t size = 0;
 };
+struct NotYet {
+  std::string why = {};
+};
 struct GoOn {};  // the bytes may come
 struct IsDone {};
 struct CanNotBe {
   std::string why = {};
 };
-using FileAnswer = std::variant<BlobFollows, GoOn, IsDone, CanNotBe>;
+using FileAnswer = std::variant<BlobFollows, NotYet, GoOn, IsDone, CanNotBe>;
 
 // With their ends.
 std::string to_line(const FileCall& call);

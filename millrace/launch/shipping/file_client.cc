@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kPiece = size_t{1} << 18;
 constexpr int kMostTries = 4;
+constexpr int kBetweenAsks = 500;   // milliseconds, for what is not there yet
 constexpr int kBetweenTries = 200;  // milliseconds, and twice as long each time
 
 Status gone() { return unavailable("it went away"); }
@@ -29,7 +30,7 @@ Status gone() { return unavailable("it went away"); }
 
 Status FileClient::in_words(const Status& status) const {
   if (status.ok() || status.code() == Code::cancelled) return status;
-  return status.with(str_cat("the job's launcher at ", options_.server.to_string()));
+  return status.with(str_cat(options_.called, " at ", options_.server.to_string()));
 }
 
 Status FileClient::connect() {
@@ -114,12 +115,29 @@ Status FileClient::get(const std::string& digest, uint64_t most, int to) {
   return in_words(last);
 }
 
+Result<FileAnswer> FileClient::ask_for(const std::string& digest) {
+  const Clock::Time deadline = clock_.now() + options_.to_have_it;
+  std::string told;
+  for (;;) {
+    MR_TRY(say(to_line(GetBlob{digest})));
+    MR_ASSIGN(FileAnswer answered, answer());
+    const auto* later = std::get_if<NotYet>(&answered);
+    if (later == nullptr) return answered;
+    if (clock_.now() >= deadline)
+      return error(Code::deadline_exceeded, "it still has not what is asked for: ", later->why);
+    if (options_.progress && told != later->why)
+      options_.progress(str_cat("waits for ", options_.called, ": ", later->why));
+    told = later->why;
+    pollfd leash{options_.leash, POLLIN, 0};
+    if (poll(&leash, 1, kBetweenAsks) > 0) MR_TRY(heed_leash(options_.leash));
+  }
+}
+
 Status FileClient::get_once(const std::string& digest, uint64_t most, int to) {
   if (ftruncate(to, 0) != 0 || lseek(to, 0, SEEK_SET) != 0)
     return error(Code::resource_exhausted, "can't write: ", std::strerror(errno));
   MR_TRY(connect());
-  MR_TRY(say(to_line(GetBlob{digest})));
-  MR_ASSIGN(const FileAnswer told, answer());
+  MR_ASSIGN(const FileAnswer told, ask_for(digest));
   const auto* blob = std::get_if<BlobFollows>(&told);
   if (blob == nullptr) return unavailable("it talks nonsense");
   if (blob->size > most)

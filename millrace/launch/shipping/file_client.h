@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,9 +22,13 @@ namespace millrace {
 struct FileClientOptions {
   HostPort server = {};
   std::string token = {};
+  std::string called = "the job's launcher";
   int leash = -1;  // a descriptor whose end is the word to end; -1: none
+  std::function<void(const std::string& text)> progress = {};  // what is waited for
   Clock::Duration patience = std::chrono::seconds(60);  // with one piece of 256 KiB, or an answer
   Clock::Duration to_connect = std::chrono::minutes(10);
+  // For what the server says that it has not yet.
+  Clock::Duration to_have_it = std::chrono::hours(6);
 };
 
 class FileClient {
@@ -43,6 +48,8 @@ class FileClient {
 
  private:
   Status connect();
+  // Asks until the server has it, or gives it up.
+  Result<FileAnswer> ask_for(const std::string& digest);
   Status get_once(const std::string& digest, uint64_t most, int to);
   Status say(std::string_view bytes);
   Status wait_for(short events);

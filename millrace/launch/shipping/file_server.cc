@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "millrace/base/str_cat.h"
@@ -25,19 +26,31 @@ constexpr size_t kMostUnread = 65'536;
 constexpr size_t kSentAtOnce = size_t{1} << 20;  // of a blob, in one turn
 constexpr int kFilesQueue = 1024;
 
+uint64_t bytes_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  uint64_t bytes = 0;
+  std::error_code fault;
+  for (auto it = fs::recursive_directory_iterator(folder, fault);
+       !fault && it != fs::recursive_directory_iterator(); it.increment(fault)) {
+    std::error_code gone;
+    if (it->is_regular_file(gone)) bytes += it->file_size(gone);
+  }
+  return bytes;
+}
+
 bool would_wait() { return errno == EAGAIN || errno == EINTR; }
 
 }  // namespace
 
-Result<std::unique_ptr<FileServer>> FileServer::listen(Shipment shipment,
+Result<std::unique_ptr<FileServer>> FileServer::listen(std::unique_ptr<const BlobShelf> shelf,
                                                        FileServerOptions options) {
-  MR_ASSIGN(const HeldPort port, HeldPort::bind(options.host, 0));
+  MR_ASSIGN(const HeldPort port, HeldPort::bind(options.host, options.port));
   Descriptor listener(fcntl(port.descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!listener.is_open() || ::listen(listener.number(), kFilesQueue) != 0)
     return unavailable("can't listen at ", options.host, ": ", std::strerror(errno));
   fcntl(listener.number(), F_SETFL, fcntl(listener.number(), F_GETFL) | O_NONBLOCK);
   return std::unique_ptr<FileServer>(
-      new FileServer(std::move(shipment), std::move(options), std::move(listener), port.port()));
+      new FileServer(std::move(shelf), std::move(options), std::move(listener), port.port()));
 }
 
 void FileServer::add_descriptors(std::vector<pollfd>& events) const {
@@ -173,19 +186,25 @@ void FileServer::take_call(Caller& caller, const FileCall& call) {
     caller.hanging_up = true;
     return;
   }
-  if (const auto* get = std::get_if<GetBlob>(&call)) {
-    const std::optional<Shipment::Blob> blob = shipment_.find(get->digest);
-    caller.hanging_up = !blob;
-    caller.unwritten = blob ? to_line(BlobFollows{blob->size})
-                            : to_line(CanNotBe{"no such file travels with this job"});
-    if (!blob) return;
-    caller.blob = blob->descriptor;
-    caller.blob_at = 0;
-    caller.blob_left = blob->size;
-  }
+  if (const auto* get = std::get_if<GetBlob>(&call)) begin_blob(caller, get->digest);
   if (const auto* outputs = std::get_if<BeginOutputs>(&call)) begin_outputs(caller, outputs->task);
   if (const auto* output = std::get_if<PutOutput>(&call)) begin_file(caller, *output);
   if (std::holds_alternative<EndOutputs>(call)) end_outputs(caller);
+}
+
+void FileServer::begin_blob(Caller& caller, const std::string& digest) {
+  const Result<BlobShelf::Blob> blob = shelf_->find(digest);
+  if (blob.ok()) {
+    caller.unwritten = to_line(BlobFollows{blob->size});
+    caller.blob = blob->descriptor;
+    caller.blob_at = 0;
+    caller.blob_left = blob->size;
+    return;
+  }
+  const std::string why(blob.status().message());
+  const bool is_to_come = blob.status().code() == Code::unavailable;
+  caller.hanging_up = !is_to_come;
+  caller.unwritten = is_to_come ? to_line(NotYet{why}) : to_line(CanNotBe{why});
 }
 
 void FileServer::begin_outputs(Caller& caller, const std::string& task) {
@@ -202,13 +221,20 @@ void FileServer::begin_outputs(Caller& caller, const std::string& task) {
   caller.unwritten = delivery.ok() ? to_line(FileAnswer(IsDone{}))
                                    : to_line(CanNotBe{std::string(delivery.status().message())});
   if (!delivery.ok()) return;
+  if (options_.most_kept != 0) num_kept_ = bytes_below(options_.output_dir);
   caller.task = task;
   caller.delivery.emplace(*std::move(delivery));
 }
 
 void FileServer::begin_file(Caller& caller, const PutOutput& output) {
-  Result<Descriptor> file = caller.delivery ? caller.delivery->create(output)
-                                            : Result<Descriptor>(invalid("whose output is it?"));
+  Result<Descriptor> file = invalid("whose output is it?");
+  if (options_.most_kept != 0 && num_kept_ + output.size > options_.most_kept) {
+    file = error(Code::resource_exhausted, output.size, " bytes more than the ", num_kept_,
+                 " of outputs that are kept already; ", options_.most_kept,
+                 " are the most of all tasks together");
+  } else if (caller.delivery) {
+    file = caller.delivery->create(output);
+  }
   caller.hanging_up = !file.ok();
   caller.unwritten = file.ok() ? to_line(FileAnswer(GoOn{}))
                                : to_line(CanNotBe{std::string(file.status().message())});
@@ -217,6 +243,7 @@ void FileServer::begin_file(Caller& caller, const PutOutput& output) {
     caller.unwritten += to_line(FileAnswer(IsDone{}));
     return;
   }
+  num_kept_ += output.size;
   caller.file.emplace(*std::move(file));
   caller.file_left = output.size;
   caller.trouble.clear();

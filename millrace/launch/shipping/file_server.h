@@ -1,6 +1,6 @@
-// At the launcher: gives the tasks of its job the files that travel with it, and takes what comes
-// back (file_calls.h), in the launcher's poll loop. Never waits; no thread. Blocks only as local
-// files do, a piece of a caller at a time.
+// At the launcher, or in a depot: gives the tasks of its job the files that travel with it, and
+// takes what comes back (file_calls.h), in the launcher's poll loop. Never waits; no thread. Blocks
+// only as local files do, a piece of a caller at a time.
 //
 // Strangers cost little: who has not shown the job's token after ten seconds is hung up on, and
 // there are never many of those. Who has it may have a buffer of 64 KiB at a time, and is hung up
@@ -16,28 +16,31 @@
 #include "millrace/base/result.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/poll_guest.h"
+#include "millrace/launch/shipping/blob_shelf.h"
 #include "millrace/launch/shipping/file_calls.h"
 #include "millrace/launch/shipping/published_outputs.h"
-#include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
 
 struct FileServerOptions {
   std::string host = "0.0.0.0";
+  int port = 0;  // a free one
   std::string token = {};
   std::string output_dir = {};
   // Whose outputs are taken, and the names of their folders: "map:1" -> "map_1".
   std::map<std::string, std::string> collected_as = {};
   OutputLimits limits = {};
+  // How much is taken of all tasks together; 0: whatever the disk has room for.
+  uint64_t most_kept = 0;
 };
 
 class FileServer : public PollGuest {
  public:
-  // At a free port. Errors: as of HeldPort::bind().
-  static Result<std::unique_ptr<FileServer>> listen(Shipment shipment, FileServerOptions options);
+  // Errors: as of HeldPort::bind().
+  static Result<std::unique_ptr<FileServer>> listen(std::unique_ptr<const BlobShelf> shelf,
+                                                    FileServerOptions options);
 
   int port() const { return port_; }
-  const Shipment& shipment() const { return shipment_; }
 
   void add_descriptors(std::vector<pollfd>& events) const override;
   // Notes tell of outputs that are where they are to be.
@@ -62,8 +65,9 @@ class FileServer : public PollGuest {
   };
   enum class Goes : uint8_t { on, waits, away };
 
-  FileServer(Shipment shipment, FileServerOptions options, Descriptor listener, int port)
-      : shipment_(std::move(shipment)),
+  FileServer(std::unique_ptr<const BlobShelf> shelf, FileServerOptions options, Descriptor listener,
+             int port)
+      : shelf_(std::move(shelf)),
         options_(std::move(options)),
         listener_(std::move(listener)),
         port_(port) {}
@@ -79,14 +83,16 @@ class FileServer : public PollGuest {
   bool take(Caller& caller);
   void take_bytes(Caller& caller);
   void take_call(Caller& caller, const FileCall& call);
+  void begin_blob(Caller& caller, const std::string& digest);
   void begin_outputs(Caller& caller, const std::string& task);
   void begin_file(Caller& caller, const PutOutput& output);
   void end_outputs(Caller& caller);
 
-  const Shipment shipment_;
+  const std::unique_ptr<const BlobShelf> shelf_;
   const FileServerOptions options_;
   Descriptor listener_;
   int port_;
+  uint64_t num_kept_ = 0;
   std::map<int, Caller> callers_;  // by descriptor
   // The system has no descriptors for more callers: who knocks is not looked at until something
   // else has happened.

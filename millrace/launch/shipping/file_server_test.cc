@@ -11,6 +11,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/base/testing/scratch_directory.h"
+#include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
 namespace {
@@ -28,7 +29,9 @@ class Served {
         Shipment::make(job, {.directory = folder_.path(""), .scratch = folder_.path("")},
                        Clock::real())
             .value();
-    server_ = FileServer::listen(std::move(shipment),
+    manifest_ = shipment.manifest();
+    digest_ = shipment.digest();
+    server_ = FileServer::listen(std::make_unique<Shipment>(std::move(shipment)),
                                  {.host = "127.0.0.1",
                                   .token = "77",
                                   .output_dir = folder_.path("out"),
@@ -75,14 +78,17 @@ class Served {
     for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_.path("out"))) ++count;
     return count;
   }
-  const Shipment& shipment() const { return server_->shipment(); }
-  std::string manifest() const { return to_text(shipment().manifest()); }
+  const std::string& digest() const { return digest_; }
+  const std::string& file_digest() const { return manifest_.files[0].digest; }
+  std::string manifest() const { return to_text(manifest_); }
 
   std::vector<std::string> notes;
   Clock::Time now = Clock::Time(1h);
 
  private:
   testing::ScratchDirectory folder_;
+  Manifest manifest_;
+  std::string digest_;
   std::unique_ptr<FileServer> server_;
 };
 
@@ -92,11 +98,10 @@ TEST_CASE("who has the token has what travels, by its digest, as often as it ask
   Served served;
   const Descriptor task = served.connect();
   const std::string list = served.manifest();
-  const std::string ask = str_cat("get ", served.shipment().digest(), "\n");
+  const std::string ask = str_cat("get ", served.digest(), "\n");
   CHECK(served.say(task, kHello + ask) == str_cat("blob ", list.size(), "\n", list));
   CHECK(served.say(task, ask) == str_cat("blob ", list.size(), "\n", list));
-  CHECK(served.say(task, str_cat("get ", served.shipment().manifest().files[0].digest, "\n")) ==
-        "blob 9\nprint(1)\n");
+  CHECK(served.say(task, str_cat("get ", served.file_digest(), "\n")) == "blob 9\nprint(1)\n");
   CHECK(served.say(task, str_cat("get ", std::string(64, '0'), "\n")) ==
         "no no such file travels with this job\n<hung up>");
 }
@@ -105,8 +110,8 @@ TEST_CASE("what travels is what it was when the job began") {
   Served served;
   const Descriptor task = served.connect();
   served.write("train.py", "other");
-  CHECK(served.say(task, kHello + str_cat("get ", served.shipment().manifest().files[0].digest,
-                                          "\n")) == "blob 9\nprint(1)\n");
+  CHECK(served.say(task, kHello + str_cat("get ", served.file_digest(), "\n")) ==
+        "blob 9\nprint(1)\n");
 }
 
 TEST_CASE("strangers are told nothing, and do not stay") {
@@ -114,8 +119,7 @@ TEST_CASE("strangers are told nothing, and do not stay") {
   CHECK(served.say(served.connect(), "millrace-files 1 78\n") ==
         "no the token is not that of this job\n<hung up>");
   CHECK(served.say(served.connect(), "GET / HTTP/1.1\r\n\r\n") == "<hung up>");
-  CHECK(served.say(served.connect(), str_cat("get ", served.shipment().digest(), "\n")) ==
-        "<hung up>");
+  CHECK(served.say(served.connect(), str_cat("get ", served.digest(), "\n")) == "<hung up>");
   CHECK(served.say(served.connect(), std::string(20'000, 'a')).ends_with("<hung up>"));
   const Descriptor silent = served.connect();
   CHECK(served.say(silent, "").empty());
@@ -194,7 +198,7 @@ TEST_CASE("many strangers wait for each other, and who has the token gets in aft
   for (int i = 0; i < 256; ++i) strangers.push_back(served.connect());
   CHECK(served.say(strangers.front(), "").empty());
   const Descriptor task = served.connect();
-  const std::string ask = kHello + str_cat("get ", served.shipment().digest(), "\n");
+  const std::string ask = kHello + str_cat("get ", served.digest(), "\n");
   CHECK(served.say(task, ask).empty());
   served.now += 11s;
   CHECK(served.say(task, "").starts_with("blob "));

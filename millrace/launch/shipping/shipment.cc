@@ -118,9 +118,9 @@ Status Shipment::add_manifest(const std::string& scratch) {
   return {};
 }
 
-std::optional<Shipment::Blob> Shipment::find(const std::string& digest) const {
+Result<BlobShelf::Blob> Shipment::find(const std::string& digest) const {
   const auto found = blobs_.find(digest);
-  if (found == blobs_.end()) return {};
+  if (found == blobs_.end()) return not_found("no such file travels with this job");
   return Blob{found->second.file.number(), found->second.size};
 }
 

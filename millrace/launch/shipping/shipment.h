@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "millrace/base/clock.h"
 #include "millrace/base/result.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/job.h"
+#include "millrace/launch/shipping/blob_shelf.h"
 #include "millrace/launch/shipping/manifest.h"
 
 namespace millrace {
@@ -22,7 +22,7 @@ struct ShipmentOptions {
   std::string scratch = {};    // own_scratch()
 };
 
-class Shipment {
+class Shipment final : public BlobShelf {
  public:
   // Errors: those of check_placed(), find_file() and make_program_bundle(); UNAVAILABLE with the
   // file's name and what the system says.
@@ -33,11 +33,7 @@ class Shipment {
   // Of the manifest's text, which is a blob as the others are.
   const std::string& digest() const { return digest_; }
 
-  struct Blob {
-    int descriptor;  // open as long as this
-    uint64_t size;
-  };
-  std::optional<Blob> find(const std::string& digest) const;
+  Result<Blob> find(const std::string& digest) const override;
   uint64_t num_bytes() const;
 
  private:

@@ -140,7 +140,11 @@ TaskFolder::TaskFolder(TaskFolder&& other) noexcept
       life_(std::move(other.life_)) {}
 
 TaskFolder::~TaskFolder() {
-  if (!path_.empty()) remove_all_of(path_);
+  if (!path_.empty() && lock_.is_open()) remove_all_of(path_);
+}
+
+TaskFolder TaskFolder::lent(std::string path) {
+  return TaskFolder(std::move(path), Descriptor(), Descriptor());
 }
 
 }  // namespace millrace

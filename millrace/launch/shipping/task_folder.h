@@ -16,9 +16,12 @@ class TaskFolder {
   // A new one below `tasks`, whose name begins so. Errors: UNAVAILABLE with what the system says.
   static Result<TaskFolder> make(const std::string& tasks, const std::string& name);
 
+  // One that is there, and that somebody else removes.
+  static TaskFolder lent(std::string path);
+
   TaskFolder(TaskFolder&& other) noexcept;
   TaskFolder& operator=(TaskFolder&&) = delete;
-  ~TaskFolder();  // removes it
+  ~TaskFolder();  // removes it, if it was made here
 
   const std::string& path() const { return path_; }
 
@@ -27,8 +30,8 @@ class TaskFolder {
       : path_(std::move(path)), lock_(std::move(lock)), life_(std::move(life)) {}
 
   std::string path_;  // empty: moved
-  Descriptor lock_;
-  Descriptor life_;  // whose end the one beside sees
+  Descriptor lock_;   // not open: it is lent
+  Descriptor life_;   // whose end the one beside sees
 };
 
 }  // namespace millrace

@@ -10,6 +10,7 @@
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/secrets.h"
+#include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/yarn/container_end.h"
 #include "millrace/launch/yarn/container_image.h"
 #include "millrace/launch/yarn/staged_job.h"
@@ -27,6 +28,8 @@ constexpr int64_t kErrandMegabytes = 32;
 // Where no folder is shared: who serves the launcher's, and in each container who writes into it.
 constexpr int64_t kServerMegabytes = 64;
 constexpr int64_t kInsideMegabytes = 32;
+// Who stays with a task's program, and brings its files and its outputs.
+constexpr int64_t kStaysMegabytes = 32;
 // The command stands in double quotes, in which a shell still sees these; and YARN puts values in
 // for <NAME> and {{NAME}}.
 constexpr const char* kNoWord = "\"'$`\\<>{}\n\r";
@@ -41,16 +44,6 @@ Status check_for_yarn(const JobSpec& job) {
   MR_TRY(check(job));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   MR_TRY(check_images(job));
-  if (!job.files.empty() && job.staging.empty())
-    return invalid(
-        "files: nothing says what they go through on YARN; say for example  staging: "
-        "hdfs://namenode:8020/user/me, or leave them out where machines share folders");
-  const bool has_outputs = std::ranges::any_of(
-      job.roles, [&](const RoleSpec& role) { return !outputs_of(job, role).empty(); });
-  if (has_outputs)
-    return invalid(
-        "outputs: nothing is brought back from containers of YARN; let the program write to HDFS, "
-        "and leave them out");
   MR_TRY(check_no_cluster_secrets(job, "on YARN"));
   for (const RoleSpec& role : job.roles) {
     if (role.nodes.size() > 1)
@@ -113,6 +106,7 @@ ordered_json tokens_json(const HadoopToken& token) {
 Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch) {
   MR_TRY(check_for_yarn(job));
   if (!job.staging.empty()) MR_TRY(check_staged(job));
+  if (job.staging.empty() && has_task_folders(job)) MR_TRY(check_placed(job));
   MR_TRY(check_word("the folder of the job", launch.folder, "choose another with MILLRACE_JOBS"));
   MR_TRY(check_word("the directory", launch.directory, "submit from another"));
   for (const auto& [name, value] : launch.environment)
@@ -137,6 +131,29 @@ Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& laun
 }
 
 namespace {
+
+// What comes back of tasks, for people.
+std::string describe_outputs(const JobSpec& job) {
+  std::string text;
+  const std::string directory = job.output_dir.empty() ? kOutputs : job.output_dir;
+  for (const RoleSpec& role : job.roles)
+    for (const std::string& pattern : outputs_of(job, role))
+      str_append(&text, "# comes back of ", role.name, ": ", pattern, " to ", directory, "/",
+                 role.name, "_INDEX",
+                 job.staging.empty() ? "\n" : ", when the job has ended, where it was submitted\n");
+  return text;
+}
+
+// What goes along to a task's folder by the launcher, where a folder is shared, for people.
+std::string describe_shipped(const JobSpec& job) {
+  std::string text;
+  for (const std::string& file : launcher_ships(job).files) {
+    const PlacedFile placed = placed_as(file);
+    str_append(&text, "# goes along: ", file, placed.is_archive ? ", unpacked as " : " as ",
+               placed.name, placed.is_archive ? "/\n" : "\n");
+  }
+  return text;
+}
 
 // What is asked for later, by the launcher: the containers of each role, for people.
 std::string describe_containers(const JobSpec& job) {
@@ -183,8 +200,14 @@ Result<std::string> describe_yarn_application(const JobSpec& job) {
                     .schedulers = {"RESOURCEMANAGER:8030"}};
   if (is_staged) launch.resources = staged_for_launcher(folder);
   MR_ASSIGN(const ordered_json application, yarn_application(job, launch));
-  return str_cat(describe_containers(job), is_staged ? describe_files(job, folder) : "",
-                 application.dump(2), "\n");
+  return str_cat(describe_containers(job),
+                 is_staged ? describe_files(job, folder) : describe_shipped(job),
+                 describe_outputs(job), application.dump(2), "\n");
+}
+
+JobSpec launcher_ships(JobSpec job) {
+  if (!job.staging.empty()) job.files.clear();
+  return job;
 }
 
 ContainerWish container_wish(const JobSpec& job, const RoleSpec& role, int priority) {
@@ -195,6 +218,7 @@ ContainerWish container_wish(const JobSpec& job, const RoleSpec& role, int prior
       .cores = std::max(1, static_cast<int>(std::ceil(asked.cpus))),
       .gpus = asked.gpus};
   if (!job.staging.empty()) wish.megabytes += kInsideMegabytes;
+  if (has_task_folders(launcher_ships(job))) wish.megabytes += kStaysMegabytes;
   for (const auto& [label, value] : role.nodes) wish.label = value.empty() ? label : value;
   return wish;
 }

@@ -63,6 +63,10 @@ inline constexpr const char* kSchedulersVariable = "MILLRACE_YARN_SCHEDULERS";
 // The file of a job's folder with the racks of machines as they were when it was submitted.
 std::string racks_in(const std::string& folder);
 
+// Of the job, what its launcher itself brings to tasks' folders and back (launch/shipping): all of
+// it where a folder is shared; else YARN brings the files.
+JobSpec launcher_ships(JobSpec job);
+
 // In the first container: a task is an errand (local_errand.h) that asks `master` for a container.
 // One that comes back asks for a container on the machine that it was on, which YARN gives who
 // knows the machine's rack, too. The job outlives the reach.

@@ -262,6 +262,40 @@ TEST_CASE(
   CHECK(small.message().ends_with("and YARN gives 1024 at most; ask for fewer tasks"));
 }
 
+TEST_CASE("where a folder is shared, files go along and outputs come back by the launcher") {
+  JobSpec job = counting_words();
+  job.files = {"count.py", "env.tar.gz"};
+  job.outputs = {"made/*"};
+  job.output_dir = "/home/me/back";
+  CHECK(launcher_ships(job).files == job.files);
+  CHECK(container_wish(job, job.roles[0], 1).megabytes == 1024 + 32);
+  CHECK(describe_yarn_application(job).value().starts_with(
+      R"(# files: 1 container of 1056 MiB, 1 core
+# map: 2 containers of 1056 MiB, 1 core
+# goes along: count.py as count.py
+# goes along: env.tar.gz, unpacked as env/
+# comes back of files: made/* to /home/me/back/files_INDEX
+# comes back of map: made/* to /home/me/back/map_INDEX
+{)"));
+  job.files = {"a/count.py", "b/count.py"};
+  CHECK(yarn_application(job, known_launch()).status().message().find("count.py") !=
+        std::string::npos);
+}
+
+TEST_CASE("through HDFS YARN brings the files, and the launcher collects outputs alone") {
+  JobSpec job = counting_words();
+  job.files = {"count.py"};
+  job.staging = "hdfs://nn:8020/user/me";
+  CHECK(!has_task_folders(launcher_ships(job)));
+  CHECK(container_wish(job, job.roles[0], 1).megabytes == 1024 + 32);
+  job.roles[1].outputs = {"part-*"};
+  CHECK(has_task_folders(launcher_ships(job)));
+  CHECK(container_wish(job, job.roles[1], 1).megabytes == 1024 + 64);
+  CHECK(describe_yarn_application(job).value().find(
+            "# comes back of map: part-* to outputs/map_INDEX, when the job has ended, where it "
+            "was submitted\n{") != std::string::npos);
+}
+
 TEST_CASE("a task is reached by an errand that asks for its container") {
   const JobSpec job = counting_words();
   const Reach reach =

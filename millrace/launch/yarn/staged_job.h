@@ -8,6 +8,9 @@
 //                                    /secrets        likewise, of a job that has some
 //                                    /files/train.py what tasks find in their folders
 //                                    /kept/...       the launcher's folder, when the job has ended
+//                                    /kept/packs.list, /kept/packs/map_1
+//                                                    and what its tasks have made
+//                                                    (packed_outputs.h)
 //
 // In a container: programs/, which is before all others on the PATH, and the job's files; in the
 // first one the folder job/, which is the launcher's.
@@ -53,6 +56,8 @@ inline constexpr const char* kStagedFile = "staged";
 inline constexpr const char* kRacksFile = "racks";
 inline constexpr const char* kSecretsFile = "secrets";
 inline constexpr const char* kKeptFolder = "kept";
+inline constexpr const char* kPacksList = "packs.list";
+inline constexpr const char* kPacksFolder = "packs";
 // What stands before a command in a container, for a shell.
 inline constexpr const char* kStagedPath = "export PATH='$PWD/programs:$PWD:$PATH'";
 

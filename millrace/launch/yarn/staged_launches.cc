@@ -11,8 +11,10 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/local_secrets.h"
+#include "millrace/launch/shipping/packed_outputs.h"
 #include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/shipping/program_bundle.h"
+#include "millrace/launch/yarn/application.h"
 
 namespace millrace {
 namespace {
@@ -30,6 +32,9 @@ class CopyLock {
  private:
   Descriptor file_;
 };
+
+// In the job's folder here: its outputs have been brought.
+constexpr const char* kBroughtFile = "outputs.brought";
 
 std::string staged_in(const std::string& folder) { return str_cat(folder, "/", kStagedFile); }
 
@@ -160,6 +165,35 @@ Status StagedLaunches::bring_kept(const StagedJob& staged, const std::string& fo
     if (!had.ok() && had.code() != Code::not_found) return had;
   }
   return {};
+}
+
+Result<std::string> StagedLaunches::bring_outputs(const KeptJob& job) {
+  if (!is_staged(job.folder) || !has_task_folders(launcher_ships(job.job))) return std::string();
+  MR_ASSIGN(const StagedJob staged, read_staged(job.folder));
+  const CopyLock lock(staged_in(job.folder));
+  std::error_code ignored;
+  const std::string done = str_cat(job.folder, "/", kBroughtFile);
+  if (std::filesystem::exists(done, ignored)) return std::string();
+  const std::string list = str_cat(job.folder, "/", kPacksList);
+  MR_TRY(bring_kept(staged, job.folder, {kPacksList}));
+  if (!std::filesystem::exists(list, ignored))
+    return error(Code::data_loss,
+                 "outputs: its launcher has left none, as one that is killed; launcher.log in ",
+                 job.folder, " may tell more");
+  MR_ASSIGN(const std::string text, text_of(list));
+  MR_ASSIGN(const std::vector<PackedOutputs> packed, parse_packed(text));
+  std::filesystem::create_directories(str_cat(job.folder, "/", kPacksFolder), ignored);
+  for (const PackedOutputs& one : packed) {
+    const std::string name = str_cat(kPacksFolder, "/", one.name);
+    const std::string path = str_cat(job.folder, "/", name);
+    MR_TRY(bring_kept(staged, job.folder, {name}).with("outputs"));
+    const Status there = unpack_outputs(path, one, job.job.output_dir);
+    std::filesystem::remove(path, ignored);
+    MR_TRY(there.with("outputs"));
+  }
+  MR_TRY(write_whole_text(done, ""));
+  return str_cat("outputs of ", packed.size(), packed.size() == 1 ? " task" : " tasks", " are in ",
+                 job.job.output_dir);
 }
 
 std::optional<KeptJob> StagedLaunches::want(const std::string& log) {

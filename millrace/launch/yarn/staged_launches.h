@@ -60,6 +60,10 @@ class StagedLaunches {
   // Says a wish to the launcher. Errors: as of append_wish().
   Status wish(const KeptJob& job, std::string_view line, const std::string& at);
 
+  // What the tasks of a job have made, whose launcher has left it in HDFS: into the job's
+  // `output_dir`. Says for people what came now. Errors: as of JobPlace::bring_outputs().
+  Result<std::string> bring_outputs(const KeptJob& job);
+
   Status remove(const KeptJob& job);
 
   static bool is_staged(const std::string& folder);

@@ -20,6 +20,8 @@ constexpr seconds kToBeDecided{20};
 // How long, after the job's grace, the launcher may take to end, and then YARN.
 constexpr seconds kAfterGrace{15};
 constexpr seconds kToBeGone{120};
+// And to leave what the tasks have made, which may be much.
+constexpr seconds kToLeaveOutputs{1800};
 // What a launcher writes is brought from it, or, when it has ended, from where it has left it.
 constexpr seconds kToBeBrought{10};
 
@@ -222,6 +224,22 @@ Status YarnHost::bring(const KeptJob& job, ApplicationState state) {
   }
 }
 
+Result<std::string> YarnHost::bring_outputs(const KeptJob& job) {
+  if (!StagedLaunches::is_staged(job.folder) || !has_task_folders(launcher_ships(job.job)))
+    return std::string();
+  // Its journal's end comes before its launcher's last act.
+  const Clock::Time until = clock_.now() + kToLeaveOutputs;
+  for (;; pause(kBetweenLooks)) {
+    const Result<ApplicationState> state = look_at(job.submission.number);
+    if (state.status().code() == Code::not_found || (state.ok() && is_over(*state))) break;
+    if (!state.ok() && !may_pass(state.status())) return state.status();
+    if (clock_.now() >= until)
+      return error(Code::deadline_exceeded, "outputs: its launcher still leaves them in ",
+                   job.job.staging, "; millrace wait ", job.job.name, " --on yarn asks again");
+  }
+  return staged_.bring_outputs(job);
+}
+
 void YarnHost::want(const std::string& log) {
   const std::optional<KeptJob> job = staged_.want(log);
   if (!job) return;
@@ -255,7 +273,10 @@ Result<GuestCommand> YarnHost::guest_of(const KeptJob&, const TaskSight& task,
 Status YarnHost::end(const KeptJob& job) {
   const std::string& application = job.submission.number;
   if (application.empty()) return {};
-  const Clock::Time by_yarn = clock_.now() + job.job.grace + kAfterGrace;
+  const bool leaves_outputs =
+      StagedLaunches::is_staged(job.folder) && has_task_folders(launcher_ships(job.job));
+  const Clock::Time by_yarn = clock_.now() + time_to_end(job.job) + kAfterGrace +
+                              (leaves_outputs ? kToLeaveOutputs : seconds(0));
   enum class Sent { nothing, signal, kill } sent = Sent::nothing;
   for (;; pause(kBetweenLooks)) {
     const Result<ApplicationState> state = look_at(application);

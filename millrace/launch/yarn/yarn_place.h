@@ -40,6 +40,7 @@ class YarnHost final : public LauncherHost {
   // Asks the launcher to end the tasks within the job's grace; then YARN does.
   Status end(const KeptJob& job) override;
   Status clear(const KeptJob& job) override { return staged_.remove(job); }
+  Result<std::string> bring_outputs(const KeptJob& job) override;
   void want(const std::string& log) override;
   Status wish(const KeptJob& job, const ScaleWish& wish) override;
   Status can_scale() override { return {}; }

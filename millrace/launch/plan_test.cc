@@ -123,7 +123,7 @@ CLUSTER='{"ps":["127.0.0.1:4000"],"worker":["127.0.0.1:4001",)"));
             R"(TF_CONFIG='{"cluster":'"$CLUSTER"',"task":{"type":"worker","index":1999}}' \)") !=
         std::string::npos);
   CHECK(text.size() < 1'000'000);
-  CHECK(variable(plan.tasks[2000], "TF_CONFIG").size() > 36'000);
+  CHECK(variable(plan.tasks[2000], "TF_CONFIG").size() > 30'000);
 }
 
 }  // namespace

@@ -349,4 +349,13 @@ Result<int64_t> parse_bytes(std::string_view text) {
                  "' is no amount of memory; write bytes, or 512Mi, 2Gi, 1.5G");
 }
 
+std::string duration_text_of(std::chrono::milliseconds duration) {
+  constexpr std::pair<int64_t, std::string_view> kUnits[] = {
+      {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}};
+  for (const auto& [unit, name] : kUnits)
+    if (duration.count() > 0 && duration.count() % unit == 0)
+      return str_cat(duration.count() / unit, name);
+  return str_cat(duration.count(), "ms");
+}
+
 }  // namespace millrace

@@ -272,16 +272,6 @@ Status check_whole(const YamlValue& file, const JobSpec& job) {
   return whole.ok() ? whole : file.refuse(whole.message());
 }
 
-// In the largest unit that it is a whole number of: "24h", "90s".
-std::string duration_text_of(std::chrono::milliseconds duration) {
-  constexpr std::pair<int64_t, std::string_view> kUnits[] = {
-      {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}};
-  for (const auto& [unit, name] : kUnits)
-    if (duration.count() > 0 && duration.count() % unit == 0)
-      return str_cat(duration.count() / unit, name);
-  return str_cat(duration.count(), "ms");
-}
-
 // "4Gi", "512Mi", or bytes.
 Json bytes_json(int64_t bytes) {
   constexpr std::pair<int64_t, std::string_view> kUnits[] = {{int64_t{1} << 30, "Gi"},

@@ -309,14 +309,14 @@ TEST_CASE("without HDFS the launcher has all of it from who submits, and passes 
 #   env/  of env.tar.gz, through http://SUBMITTER/SECRET/files/1.tar.gz, unpacked
 # The launcher has all of it from where it is submitted, and gives it to the others' machines.
 {)") != std::string::npos);
-  CHECK(text.find(R"(        "key": "job/sent/files/1.tar.gz",
-        "value": {
-          "resource": "http://SUBMITTER/SECRET/files/1.tar.gz",
-          "type": "FILE",)") != std::string::npos);
-  CHECK(text.find(R"(        "key": "programs",
-        "value": {
-          "resource": "http://SUBMITTER/SECRET/programs.tar",
-          "type": "ARCHIVE",)") != std::string::npos);
+  CHECK(text.find(R"(          "key": "job/sent/files/1.tar.gz",
+          "value": {
+            "resource": "http://SUBMITTER/SECRET/files/1.tar.gz",
+            "type": "FILE",)") != std::string::npos);
+  CHECK(text.find(R"(          "key": "programs",
+          "value": {
+            "resource": "http://SUBMITTER/SECRET/programs.tar",
+            "type": "ARCHIVE",)") != std::string::npos);
 }
 
 TEST_CASE("a task is reached by an errand that asks for its container") {

@@ -102,6 +102,11 @@ Result<JobSight> FolderPlace::look(const std::string& name) {
   return not_found("there is no job '", name, "' any more: it was kept for its time");
 }
 
+bool FolderPlace::wants_company(const std::string& name) const {
+  const Result<KeptJob> job = folders_.find(name);
+  return job.ok() && host_->wants_company(*job);
+}
+
 Result<JobSpec> FolderPlace::job_of(const std::string& name) {
   MR_ASSIGN(KeptJob kept, folders_.find(name));
   return std::move(kept.job);

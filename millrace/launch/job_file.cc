@@ -231,7 +231,8 @@ constexpr Key<JobSpec> kJobKeys[] = {
      "Where that is collected, in a folder for each task, like worker_1.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.output_dir); }},
     {"staging", kText, "machines share folders",
-     "YARN, where machines share no folder: the folder of HDFS that the job goes through.",
+     "YARN, where machines share no folder: the folder of HDFS that the job goes through, or "
+     "submitter: this machine gives it out, without any HDFS.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.staging); }},
     {"kubernetes", kKubernetesSection, "", "What is asked of Kubernetes alone.",
      [](const YamlValue& value, JobSpec& job) { return put_section(value, job.kubernetes); }},

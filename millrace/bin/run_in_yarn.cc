@@ -10,6 +10,7 @@
 #include "millrace/bin/places.h"
 #include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
+#include "millrace/cluster/host_port.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/local_tries.h"

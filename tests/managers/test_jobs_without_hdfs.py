@@ -108,9 +108,11 @@ def test_a_submitted_job_goes_on_alone_and_who_stays_has_its_logs_and_outputs(qu
 
 
 def test_logs_that_nobody_has_had_in_time_are_said_to_be_yarns(queue):
-    code, output = queue.millrace("submit", queue.job("sleep 2", "{map: 1}", grace="1s"))
+    code, output = queue.millrace("submit", queue.job("sleep 2", "{map: 1}"))
     assert code == 0, output
-    for pid in queue.company():
+    company = queue.company()
+    assert company, output
+    for pid in company:
         os.kill(pid, signal.SIGKILL)
     app = queue.ended_application()
     assert app["finalStatus"] == "SUCCEEDED", app

@@ -24,6 +24,7 @@
 #include "millrace/launch/local_detached.h"
 #include "millrace/launch/shipping/scratch.h"
 #include "millrace/launch/slurm/slurm_place.h"
+#include "millrace/launch/yarn/own_address.h"
 #include "millrace/launch/yarn/yarn_place.h"
 
 namespace millrace {
@@ -113,6 +114,13 @@ MadePlace make_yarn(const PlaceFlags&, Random& random, const Clock& clock) {
   options.directory = std::filesystem::current_path(fault).string();
   if (fault) return failed_precondition("this directory: ", fault.message());
   MR_ASSIGN(options.staged, staged_options(options.directory));
+  options.staged.host = variable("MILLRACE_HOST").empty()
+                            ? address_towards(options.addresses.web[0])
+                            : variable("MILLRACE_HOST");
+  options.progress = [](const std::string& words) {
+    std::cerr << "millrace: its files are given out here until its launcher has them; " << words
+              << std::endl;
+  };
   if (options.addresses.has_kerberos)
     options.staged.tokens = {.renewer = options.addresses.principal,
                              .name_numbers = options.addresses.tokens_name_numbers};
@@ -144,8 +152,7 @@ constexpr KnownPlace kJobPlaces[] = {
 
 // This very program looks at it.
 std::vector<std::string> words_of_company(const std::string& name, const PlaceFlags& flags) {
-  std::vector<std::string> words = {"/proc/self/exe", "wait", name,
-                                    "--running",      "--on", flags.where};
+  std::vector<std::string> words = {"/proc/self/exe", "wait", name, "--on", flags.where};
   if (!flags.context.empty()) words.insert(words.end(), {"--context", flags.context});
   if (!flags.name_space.empty()) words.insert(words.end(), {"--namespace", flags.name_space});
   return words;
@@ -161,9 +168,20 @@ Result<FollowedJob> submit_and_follow(JobPlace& place, const JobSpec& job,
 }  // namespace
 
 void leave_company(const JobPlace& place, const std::string& name, const PlaceFlags& flags) {
+  std::vector<std::string> words = words_of_company(name, flags);
+  if (place.wants_company(name)) {
+    const Result<pid_t> company = start_detached(words);
+    if (company.ok())
+      std::cerr << "millrace: process " << *company
+                << " stays here to have the logs and the outputs of '" << name << "' at its end\n";
+    else
+      std::cerr << "millrace: " << company.status().message() << "; millrace wait " << name
+                << " --on " << flags.where << " has to run when it ends, to have its logs\n";
+  }
   const std::optional<std::string> why = place.wants_looks(name);
   if (!why) return;
-  const Result<pid_t> company = start_detached(words_of_company(name, flags));
+  words.emplace_back("--running");
+  const Result<pid_t> company = start_detached(words);
   if (why->empty() && company.ok()) return;
   std::cerr << "millrace: '" << name << "' has not begun yet";
   if (!why->empty()) std::cerr << ": " << *why;

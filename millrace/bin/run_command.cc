@@ -13,6 +13,7 @@
 #include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
+#include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/shipping/command_by_ssh.h"
@@ -131,6 +132,14 @@ void keep_within_allocation(JobSpec& job) {
   if (!job.time_limit || *job.time_limit > limit) job.time_limit = limit;
 }
 
+// Why Slurm runs a job once more; empty: it does so for the first time.
+std::string begun_again_by_slurm(const JobSpec& job, const std::string& folder) {
+  const char* count = std::getenv("SLURM_RESTART_COUNT");
+  const bool is_first = count == nullptr || std::string_view(count) == "0";
+  if (is_first || !job.slurm.requeue || folder.empty()) return "";
+  return requeue_reason(last_text(launcher_log_in(folder)));
+}
+
 // In a place that keeps the job: submitted, and followed to its end.
 int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
                  const std::vector<std::string>& command) {
@@ -175,10 +184,18 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     if (!ships.ok()) return complain("run", ships.status());
     files = *std::move(ships);
   }
-  if (*reach && flags.where == "srun" && !flags.folder.empty()) keep_within_allocation(*job);
+  const bool by_slurm = *reach && flags.where == "srun";
+  const bool warns = by_slurm && job->slurm.warn.count() > 0;
+  if (by_slurm && (!flags.folder.empty() || warns)) keep_within_allocation(*job);
+  std::optional<TimeWarning> warning;
+  if (warns) warning = TimeWarning{job->slurm.warn, warn_signal_of(job->slurm)};
+  const std::string again = by_slurm ? begun_again_by_slurm(*job, flags.folder) : "";
   const auto random = make_random();
   Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
                                                 .folder = flags.folder,
+                                                .may_begin_again = by_slurm && job->slurm.requeue,
+                                                .begins_again = again,
+                                                .warning = warning,
                                                 .reach = *reach ? &**reach : nullptr,
                                                 .token = token,
                                                 .guest = files.get(),

@@ -10,8 +10,10 @@
 #include "millrace/bin/places.h"
 #include "millrace/bin/shipping_here.h"
 #include "millrace/bin/verbs.h"
+#include "millrace/cluster/host_port.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_run.h"
+#include "millrace/launch/local_tries.h"
 #include "millrace/launch/shipping/packed_outputs.h"
 #include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/application.h"
@@ -23,6 +25,11 @@
 
 namespace millrace {
 namespace {
+
+// A launcher whose folder has no other place stays so long, beside the job's grace, for whoever
+// takes what it leaves, from the last time on that somebody has asked for it.
+constexpr std::chrono::seconds kStay{30};
+constexpr std::chrono::minutes kMostStay{30};
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -43,6 +50,15 @@ Result<std::vector<std::string>> packed_outputs(const std::string& folder) {
   return names;
 }
 
+// What else there is to look at afterwards.
+std::vector<std::string> names_of_logs(const std::string& folder) {
+  std::vector<std::string> names = {"journal", "launcher.log"};
+  std::error_code fault;
+  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault))
+    names.push_back("logs/" + log.path().filename().string());
+  return names;
+}
+
 // Where what the launcher has written is had when it has ended: nobody else sees its folder.
 Status leave_in_hdfs(const std::string& folder, const StagedJob& staged,
                      const std::vector<std::string>& outputs, Random& random) {
@@ -51,14 +67,55 @@ Status leave_in_hdfs(const std::string& folder, const StagedJob& staged,
     return value == nullptr ? std::optional<std::string>() : value;
   };
   MR_ASSIGN(const auto hdfs, HdfsStaging::create(environment, Clock::real(), random));
-  std::vector<std::string> names = {"journal", "launcher.log"};
-  std::error_code fault;
-  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault))
-    names.push_back("logs/" + log.path().filename().string());
   const std::string kept = staged.folder + "/" + kKeptFolder;
-  MR_TRY(hdfs->put_all(folder, names, kept).with("leaving the logs"));
+  MR_TRY(hdfs->put_all(folder, names_of_logs(folder), kept).with("leaving the logs"));
   if (outputs.empty()) return {};
   return hdfs->put_all(folder, outputs, kept).with("leaving the outputs");
+}
+
+// Without HDFS it is had from here, by whoever comes in time.
+Status leave_to_submitter(const JobSpec& job, const std::string& folder,
+                          const std::vector<std::string>& outputs) {
+  std::string left;
+  for (const std::string& name : names_of_logs(folder)) str_append(&left, name, "\n");
+  for (const std::string& name : outputs) str_append(&left, name, "\n");
+  if (outputs.empty())
+    MR_TRY(
+        write_whole_text(str_cat(folder, "/", kPacksList), to_text(std::vector<PackedOutputs>())));
+  MR_TRY(write_whole_text(str_cat(folder, "/", kLeftFile), left));
+  const Clock& clock = Clock::real();
+  const Clock::Time most = clock.now() + kMostStay;
+  const std::chrono::milliseconds patience = job.grace + kStay;
+  std::filesystem::file_time_type seen = {};
+  Clock::Time until = clock.now() + patience;
+  while (clock.now() < std::min(until, most)) {
+    std::error_code none;
+    if (std::filesystem::exists(str_cat(folder, "/", kTakenFile), none)) return {};
+    const auto taking = std::filesystem::last_write_time(str_cat(folder, "/", kTakingFile), none);
+    if (!none && taking != seen) {
+      seen = taking;
+      until = clock.now() + patience;
+    }
+    pause(kBetweenLooks);
+  }
+  return error(Code::deadline_exceeded, "nobody has taken the job's logs",
+               outputs.empty() ? "" : " and outputs", " where it was submitted in the ",
+               duration_text(patience), " that its launcher stays for that");
+}
+
+// The launcher's last act, where nobody else sees its folder.
+Status leave(const JobSpec& job, const std::string& folder, const StagedJob& staged,
+             Random& random) {
+  Status fault;
+  std::vector<std::string> outputs;
+  if (has_task_folders(launcher_ships(job))) {
+    auto packed = packed_outputs(folder);
+    fault = packed.status().with("packing the outputs");
+    if (packed.ok()) outputs = *std::move(packed);
+  }
+  const Status left = is_by_submitter(job) ? leave_to_submitter(job, folder, outputs)
+                                           : leave_in_hdfs(folder, staged, outputs, random);
+  return fault.ok() ? left : fault;
 }
 
 // Beside the launcher, where machines share no folder: who serves its folder.
@@ -73,10 +130,15 @@ Result<YarnCompany> serve_staged(const JobSpec& job, const std::string& folder,
   YarnCompany company{.staged = {.token = new_secret(*make_random())}};
   if (job.staging.empty()) return company;
   MR_ASSIGN(company.staged, parse_staged_job(text_of(folder + "/" + kStagedFile)));
-  MR_ASSIGN(FolderServer server, FolderServer::listen(folder, company.staged.token));
+  MR_ASSIGN(FolderServer server, FolderServer::listen({.folder = folder,
+                                                       .token = company.staged.token,
+                                                       .door = door_of(company.staged),
+                                                       .sent = str_cat(folder, "/", kSentFolder)}));
   MR_TRY(server.serve_beside().status());
   company.port = server.port();
   company.served_at = HostPort{known_as, company.port}.to_string();
+  // Who submitted it gives out nothing from now on.
+  if (is_by_submitter(job)) company.staged.resources = served_by(company.staged, company.served_at);
   return company;
 }
 
@@ -113,15 +175,7 @@ LauncherEnd launch_in_yarn(const InYarn& flags, const JobSpec& job, const YarnRe
     end = {.code = complain("run", report.status()), .sentence = report.status().message()};
   }
   if (job.staging.empty()) return end;
-  Status left;
-  std::vector<std::string> outputs;
-  if (has_task_folders(launcher_ships(job))) {
-    auto packed = packed_outputs(known.folder);
-    left = packed.status().with("packing the outputs");
-    if (packed.ok()) outputs = *std::move(packed);
-  }
-  const Status in_hdfs = leave_in_hdfs(known.folder, staged, outputs, *random);
-  if (left.ok()) left = in_hdfs;
+  const Status left = leave(job, known.folder, staged, *random);
   if (left.ok()) return end;
   complain("run", left);
   // Tasks whose outputs are lost have not succeeded.

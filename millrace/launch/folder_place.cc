@@ -47,7 +47,10 @@ Status FolderPlace::remove_rest(const KeptJob& job) {
 }
 
 KeptSight FolderPlace::read(const KeptJob& job) const {
-  return {.journal = read_journal(job),
+  Journal journal = read_journal(job);
+  const bool may_begin_again = host_->may_begin_again(job.job) && !has_succeeded(job.job, journal);
+  return {.journal = std::move(journal),
+          .may_begin_again = may_begin_again,
           .log_directory = logs_in(job.folder),
           .submitted_micros = job.submission.micros,
           .now_micros = clock_.wall_micros()};
@@ -61,7 +64,7 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
     seen.push_back({.job = std::move(job)});
     Seen& it = seen.back();
     it.sight = read(it.job);
-    if (it.sight.journal.is_over()) continue;
+    if (it.sight.journal.is_over() && !it.sight.may_begin_again) continue;
     places.push_back(seen.size() - 1);
     open.push_back(it.job);
   }
@@ -69,9 +72,13 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
   MR_ASSIGN(std::vector<LauncherSight> launchers, host_->see(open));
   for (size_t i = 0; i < places.size(); ++i) {
     Seen& it = seen[places[i]];
-    // It may have written its end since.
+    // It may have written its end since, or begun.
+    const std::optional<JournalStart> before = it.sight.journal.start;
     it.sight = read(it.job);
     it.sight.launcher = std::move(launchers[i]);
+    it.sight.is_between_lives = it.sight.may_begin_again && before &&
+                                before->life == it.sight.journal.start->life &&
+                                it.sight.launcher.stage == LauncherSight::Stage::pending;
     if (it.sight.launcher.stage != LauncherSight::Stage::gone) continue;
     it.sight.launcher_words = last_words(it.job);
     remove_secrets(it.job.folder);
@@ -93,6 +100,11 @@ Result<JobSight> FolderPlace::look(const std::string& name) {
   if (!is_over_kept_time(seen[0])) return sight_of(seen[0].job.job, seen[0].sight);
   MR_TRY(remove_rest(seen[0].job));
   return not_found("there is no job '", name, "' any more: it was kept for its time");
+}
+
+bool FolderPlace::wants_company(const std::string& name) const {
+  const Result<KeptJob> job = folders_.find(name);
+  return job.ok() && host_->wants_company(*job);
 }
 
 Result<JobSpec> FolderPlace::job_of(const std::string& name) {

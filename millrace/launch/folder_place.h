@@ -36,6 +36,8 @@ class LauncherHost {
   virtual Status clear(const KeptJob&) { return {}; }
   // As of JobPlace::bring_outputs(); the job's launcher has ended, or is about to.
   virtual Result<std::string> bring_outputs(const KeptJob&) { return std::string(); }
+  // Whether somebody here is to look at the job until it has ended, as JobPlace::wants_looks() is.
+  virtual bool wants_company(const KeptJob&) { return false; }
   // Somebody reads this log of a job's folder: where the launcher writes another one, what there is
   // of it is brought here, now and with each see().
   virtual void want(const std::string& /*log*/) {}
@@ -43,6 +45,8 @@ class LauncherHost {
   virtual Status wish(const KeptJob& job, const ScaleWish& wish) {
     return append_wish(job.folder, wish);
   }
+  // The place may begin this job again as a whole, after its launcher has said that it is over.
+  virtual bool may_begin_again(const JobSpec&) { return false; }
   // OK if launchers there heed wishes (scaling.h). Errors: UNIMPLEMENTED, with why and what to do.
   virtual Status can_scale() = 0;
   // As of JobPlace::guest_of().
@@ -58,6 +62,7 @@ class FolderPlace final : public JobPlace {
 
   Status submit(const JobSpec& job) override;
   Result<JobSight> look(const std::string& name) override;
+  bool wants_company(const std::string& name) const override;
   Result<JobSpec> job_of(const std::string& name) override;
   Result<std::vector<JobSight>> list() override;
   // What the job has made is brought before.

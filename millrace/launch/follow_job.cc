@@ -151,7 +151,12 @@ class Follower {
 
   // Tasks that did not hear that the others need them no longer.
   Status heed_rest() {
-    if (sight_.stage != JobStage::ending) return {};
+    // A job that its place begins again is no longer ending.
+    if (sight_.stage != JobStage::ending) {
+      decided_.reset();
+      rest_is_ended_ = false;
+      return {};
+    }
     if (!decided_) decided_ = clock_.now();
     const bool is_late = clock_.now() >= *decided_ + sight_.grace + kAfterGrace;
     if (!owns() || !is_late || std::exchange(rest_is_ended_, true)) return {};

@@ -10,6 +10,7 @@
 #include "millrace/cluster/standby_jobs.h"
 #include "millrace/launch/ports.h"
 #include "millrace/launch/secrets.h"
+#include "millrace/launch/staging.h"
 
 namespace millrace {
 namespace {
@@ -156,9 +157,9 @@ Status check_staging(const JobSpec& job) {
   for (const std::string& file : job.files)
     if (file.empty() || file.ends_with('/'))
       return invalid("files: '", file, "' is no file; a folder goes along as an archive");
-  if (job.staging.empty() || is_staging(job.staging)) return {};
+  if (job.staging.empty() || job.staging == kBySubmitter || is_staging(job.staging)) return {};
   return invalid("staging: '", job.staging, "' is no folder of HDFS; write for example ",
-                 kExampleStaging);
+                 kExampleStaging, "; or ", kBySubmitter, ", where there is none");
 }
 
 // What the tasks of this machine are to listen at can't be what their programs serve as well.
@@ -347,6 +348,15 @@ Result<int64_t> parse_bytes(std::string_view text) {
   }
   return invalid("'", text.substr(0, 40),
                  "' is no amount of memory; write bytes, or 512Mi, 2Gi, 1.5G");
+}
+
+std::string duration_text_of(std::chrono::milliseconds duration) {
+  constexpr std::pair<int64_t, std::string_view> kUnits[] = {
+      {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}};
+  for (const auto& [unit, name] : kUnits)
+    if (duration.count() > 0 && duration.count() % unit == 0)
+      return str_cat(duration.count() / unit, name);
+  return str_cat(duration.count(), "ms");
 }
 
 }  // namespace millrace

@@ -163,6 +163,8 @@ Status check_never_restarts(const JobSpec& job, std::string_view where);
 Result<EnvironmentEntry> parse_environment_entry(std::string_view text);
 // "90", "1.5", "90s", "10m", "2h", "500ms". Errors: INVALID_ARGUMENT.
 Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+// The same in the largest unit that it is a whole number of: "24h", "90s".
+std::string duration_text_of(std::chrono::milliseconds duration);
 // "512Mi", "2Gi", "1.5G", "300M", "1024": bytes. Errors: INVALID_ARGUMENT.
 Result<int64_t> parse_bytes(std::string_view text);
 

@@ -231,7 +231,8 @@ constexpr Key<JobSpec> kJobKeys[] = {
      "Where that is collected, in a folder for each task, like worker_1.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.output_dir); }},
     {"staging", kText, "machines share folders",
-     "YARN, where machines share no folder: the folder of HDFS that the job goes through.",
+     "YARN, where machines share no folder: the folder of HDFS that the job goes through, or "
+     "submitter: this machine gives it out, without any HDFS.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.staging); }},
     {"kubernetes", kKubernetesSection, "", "What is asked of Kubernetes alone.",
      [](const YamlValue& value, JobSpec& job) { return put_section(value, job.kubernetes); }},
@@ -270,16 +271,6 @@ Status check_whole(const YamlValue& file, const JobSpec& job) {
   }
   const Status whole = check(job);
   return whole.ok() ? whole : file.refuse(whole.message());
-}
-
-// In the largest unit that it is a whole number of: "24h", "90s".
-std::string duration_text_of(std::chrono::milliseconds duration) {
-  constexpr std::pair<int64_t, std::string_view> kUnits[] = {
-      {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}};
-  for (const auto& [unit, name] : kUnits)
-    if (duration.count() > 0 && duration.count() % unit == 0)
-      return str_cat(duration.count() / unit, name);
-  return str_cat(duration.count(), "ms");
 }
 
 // "4Gi", "512Mi", or bytes.

@@ -56,7 +56,9 @@ Status write_whole_text(const std::string& path, const std::string& text) {
   return {};
 }
 
-std::string journal_in(const std::string& folder) { return folder + "/journal"; }
+std::string journal_in(const std::string& folder, int life) {
+  return str_cat(folder, "/journal", life > 1 ? str_cat(".", life) : std::string());
+}
 std::string wishes_in(const std::string& folder) { return folder + "/wishes"; }
 std::string roster_in(const std::string& folder) { return folder + "/roster"; }
 std::string logs_in(const std::string& folder) { return folder + "/logs"; }
@@ -124,18 +126,31 @@ Status write_submission(const KeptJob& job) {
 }
 
 Journal read_journal(const KeptJob& job) {
-  const std::optional<std::string> text = whole_text(journal_in(job.folder));
-  if (!text) return {};
-  return parse_journal(*text, supervised_tasks(job.job).size());
+  Journal last;
+  for (int life = 1;; ++life) {
+    const std::optional<std::string> text = whole_text(journal_in(job.folder, life));
+    if (!text) return last;
+    Journal journal = parse_journal(*text, supervised_tasks(job.job).size());
+    // One that is just being made tells nothing yet.
+    if (!journal.start) return last;
+    last = std::move(journal);
+  }
 }
 
-std::string last_words(const KeptJob& job) {
-  std::ifstream file(launcher_log_in(job.folder), std::ios::binary | std::ios::ate);
+std::string last_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file.is_open()) return "";
   const std::streamoff size = file.tellg();
   file.seekg(std::max<std::streamoff>(0, size - kTail));
+  std::stringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::string last_words(const KeptJob& job) {
+  std::istringstream text(last_text(launcher_log_in(job.folder)));
   std::string last;
-  for (std::string line; std::getline(file, line);)
+  for (std::string line; std::getline(text, line);)
     if (!line.empty()) last = line;
   return last.substr(0, kLongestWords);
 }

@@ -4,6 +4,7 @@
 //   <root>/<place>/<job>/job.yaml       the job
 //                       /submission     when it was submitted, and what its manager calls it
 //                       /journal        what its launcher saw (journal.h)
+//                       /journal.2      the same of its second life, if its manager began it again
 //                       /wishes         other numbers of tasks that somebody wants (scaling.h)
 //                       /roster         for the tasks: which of them are absent
 //                       /logs/map_0.log what its tasks wrote
@@ -24,7 +25,7 @@
 
 namespace millrace {
 
-std::string journal_in(const std::string& folder);
+std::string journal_in(const std::string& folder, int life = 1);
 std::string logs_in(const std::string& folder);
 std::string job_file_in(const std::string& folder);
 std::string launcher_log_in(const std::string& folder);
@@ -67,10 +68,12 @@ class JobFolders {
 };
 
 Status write_submission(const KeptJob& job);
-// What is there; nothing before the launcher has begun.
+// What is there of the job's last life; nothing before the launcher has begun.
 Journal read_journal(const KeptJob& job);
 // The last line of launcher.log that says something; empty: none.
 std::string last_words(const KeptJob& job);
+// The end of a file, some thousand bytes at most; nothing if it can't be read.
+std::string last_text(const std::string& path);
 // The folder and all that is in it.
 Status remove_folder(const std::string& folder);
 

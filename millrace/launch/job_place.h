@@ -67,6 +67,10 @@ class JobPlace {
   // tasks run, since nobody of ours does; and why it has not begun, if that is known.
   virtual std::optional<std::string> wants_looks(const std::string& /*name*/) const { return {}; }
 
+  // Likewise: whether somebody has to be here when it ends, since what it leaves is had from its
+  // launcher, which does not stay for long.
+  virtual bool wants_company(const std::string& /*name*/) const { return false; }
+
   // What was submitted. Errors: NOT_FOUND; UNIMPLEMENTED where the place does not keep that.
   virtual Result<JobSpec> job_of(const std::string& name) = 0;
 

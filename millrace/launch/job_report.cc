@@ -89,6 +89,7 @@ std::string losses_text(const JobReport& report) {
 
 std::string sentence(const JobReport& report) {
   std::string time = duration_text(report.time) + losses_text(report);
+  if (!report.begun_again.empty()) str_append(&time, " (", report.begun_again, ")");
   switch (report.end) {
     case JobEnd::succeeded:
       return str_cat("job succeeded in ", time);

@@ -39,6 +39,9 @@ struct JobReport {
   std::vector<TaskSummary> tasks = {};
   int num_restarts = 0;
   std::vector<std::string> lost = {};  // tasks that failed, and were allowed to
+  // Of a job that its manager has begun again: "begun again once: it was preempted"; what is said
+  // above is of its last life.
+  std::string begun_again = {};
 };
 
 // How the job went: "job succeeded in 12 s", "job failed after 3 min 20 s: map:1: exit code 3".

@@ -74,7 +74,8 @@ std::string_view word_of(const JobSight& sight) {
 }
 
 std::string ended_sentence(const JobReport& report) {
-  const std::string time = duration_text(report.time);
+  std::string time = duration_text(report.time);
+  if (!report.begun_again.empty()) str_append(&time, " (", report.begun_again, ")");
   if (report.end == JobEnd::succeeded) return str_cat("succeeded in ", time);
   return str_cat(report.end == JobEnd::failed ? "failed" : "ended", " after ", time, ": ",
                  report.cause);
@@ -87,6 +88,7 @@ std::string sentence(const JobSight& sight) {
   std::string text = str_cat(sight.name, ": ");
   if (sight.stage == JobStage::pending || sight.stage == JobStage::running) {
     str_append(&text, running, " of ", count_wanted(sight), " tasks run");
+    if (!sight.report.begun_again.empty()) str_append(&text, " (", sight.report.begun_again, ")");
     for (const std::string& wait : waits_of(sight)) str_append(&text, "; ", wait);
     return text;
   }

@@ -92,6 +92,22 @@ bool flag_at(const Json& json, const char* key) {
   return it != json.end() && *it == true;
 }
 
+std::optional<TimeWarning> warning_in(const Json& json) {
+  const auto before = number_at<int64_t>(json, "warned");
+  const auto signal = number_at<int>(json, "signal");
+  if (!before || !signal) return {};
+  return TimeWarning{Clock::Duration(*before), *signal};
+}
+
+std::vector<int> attempts_in_start(const Json& json) {
+  std::vector<int> attempts;
+  const auto list = json.find("attempts");
+  if (list == json.end() || !list->is_array()) return attempts;
+  for (const Json& count : *list)
+    attempts.push_back(count.is_number_integer() ? std::max(0, count.get<int>()) : 0);
+  return attempts;
+}
+
 class Reader {
  public:
   explicit Reader(size_t num_tasks) : num_tasks_(num_tasks) {}
@@ -191,6 +207,10 @@ std::optional<JournalStart> start_of(const Json& json) {
                      .late = flag_at(json, "late")};
   if (const auto limit = number_at<int64_t>(json, "time_limit"))
     start.time_limit = Clock::Duration(*limit);
+  start.warning = warning_in(json);
+  start.life = std::max(1, number_at<int>(json, "life").value_or(1));
+  start.why = text_in(json, "why");
+  start.attempts = attempts_in_start(json);
   return start;
 }
 
@@ -203,6 +223,15 @@ std::string to_line(const JournalStart& start) {
                {"seed", start.seed}};
   if (start.late) json["late"] = true;
   if (start.time_limit) json["time_limit"] = start.time_limit->count();
+  if (start.warning) {
+    json["warned"] = start.warning->before.count();
+    json["signal"] = start.warning->signal;
+  }
+  if (start.life > 1) {
+    json["life"] = start.life;
+    json["why"] = start.why;
+    json["attempts"] = start.attempts;
+  }
   return journal_line(json);
 }
 
@@ -231,6 +260,17 @@ Journal parse_journal(std::string_view text, size_t num_tasks) {
   return journal;
 }
 
+std::vector<int> attempts_in(const Journal& journal, size_t num_tasks) {
+  std::vector<int> attempts = journal.start ? journal.start->attempts : std::vector<int>();
+  attempts.resize(num_tasks);
+  for (const JournalEntry& entry : journal.entries) {
+    const auto* event = std::get_if<SupervisionEvent>(&entry.what);
+    const auto* started = event == nullptr ? nullptr : std::get_if<TaskStarted>(event);
+    if (started != nullptr) ++attempts[started->task];
+  }
+  return attempts;
+}
+
 std::vector<SupervisedTask> supervised_tasks(const JobSpec& job) {
   std::vector<SupervisedTask> tasks;
   const std::vector<std::string> deciding = deciding_roles(job);
@@ -250,9 +290,12 @@ Supervision supervision_of(const JobSpec& job, const JournalStart& start, Random
   std::vector<RoleRules> rules;
   for (const RoleSpec& role : job.roles)
     rules.push_back({.restart = role.restart, .may_lose = role.may_lose.of(role.count)});
-  return {supervised_tasks(job), std::move(rules),
-          SupervisionLimits{.grace = time_to_end(job), .time_limit = start.time_limit}, start.at,
-          random};
+  std::vector<SupervisedTask> tasks = supervised_tasks(job);
+  for (size_t i = 0; i < tasks.size() && i < start.attempts.size(); ++i)
+    tasks[i].attempts_before = start.attempts[i];
+  const SupervisionLimits limits{
+      .grace = time_to_end(job), .time_limit = start.time_limit, .warning = start.warning};
+  return {tasks, std::move(rules), limits, start.at, random};
 }
 
 }  // namespace millrace

@@ -3,12 +3,16 @@
 // also when the launcher has been killed since (journal_sight.h). One line of JSON per event:
 //
 //   {"millrace_journal":1,"at":81000000,"begun":1767225600000000,"seed":5,"late":true}
+//   {"millrace_journal":1,…,"life":2,"why":"it was preempted","attempts":[1,1,2]}
 //   {"at":81001000,"started":0}
 //   {"at":83000000,"came":0,"address":"10.0.0.8:40123","machine":"n1"}
 //   {"at":84000000,"left":3}
 //   {"at":97000000,"scaled":2,"to":4,"by":"process 4711 of anna","wish":"5f0c"}
 //   {"at":99000000,"ended":[{"task":0,"code":3,"last":"ValueError: bad record"}]}
 //   {"at":99900000,"over":true}
+//
+// A job that its manager begins again as a whole has another journal for each life, of which the
+// last one counts; its first line tells how many attempts its tasks had before.
 //
 // Times are nanoseconds of the launcher's clock. A pure format; local_journal.h writes it to a
 // file.
@@ -35,6 +39,11 @@ struct JournalStart {
   bool late = false;  // tasks run elsewhere, and come (TaskCame) before they begin
   // The job's, or an earlier one of the manager's.
   std::optional<Clock::Duration> time_limit = {};
+  std::optional<TimeWarning> warning = {};
+  int life = 1;  // of the job, which its manager may begin again
+  // In a later life: why it began, "it was preempted", and each task's attempts in those before.
+  std::string why = {};
+  std::vector<int> attempts = {};
 };
 
 // A task that runs elsewhere has told where it is; empty: it has gone away again, before all were
@@ -78,6 +87,9 @@ std::string to_line(const JournalEntry& entry);
 // `num_tasks`: that the job may have. Up to the first line that is not whole or makes no sense: it
 // is being written, or the launcher was killed while it was.
 Journal parse_journal(std::string_view text, size_t num_tasks);
+
+// How many attempts each task has had, with those of earlier lives.
+std::vector<int> attempts_in(const Journal& journal, size_t num_tasks);
 
 // Of each task that the job may have, its name, role, whether it decides, and whether it is there
 // from the start; in the order of the job.

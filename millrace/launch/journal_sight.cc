@@ -28,6 +28,15 @@ int64_t wall_at(const JournalStart& start, Clock::Time at) {
   return start.wall_micros + duration_cast<microseconds>(at - start.at).count();
 }
 
+// The first so many attempts of a task.
+void add_earlier(const KeptSight& seen, const std::string& task, int attempts, JobSight& sight) {
+  for (int number = 1; number <= attempts; ++number)
+    sight.earlier.push_back({.name = task,
+                             .stage = TaskStage::ended,
+                             .handle = log_of(seen, task, number),
+                             .attempt = number});
+}
+
 class Replay {
  public:
   Replay(const JobSpec& job, const KeptSight& seen)
@@ -55,6 +64,12 @@ class Replay {
     const bool was_decided = supervision_.stopping();
     if (cut_off) end_what_is_left();
     JobSight sight{.stage = stage(), .report = supervision_.report()};
+    sight.report.begun_again = begun_again_text(start_);
+    // Somebody did, when it had ended and waited to begin again.
+    if (seen_.may_begin_again && seen_.journal.is_over() && seen_.launcher.cancelled) {
+      sight.report.end = JobEnd::interrupted;
+      sight.report.cause = why();
+    }
     if (cut_off && !was_decided && !seen_.launcher.cancelled) {
       sight.report.end = JobEnd::failed;
       sight.report.cause = why();
@@ -119,7 +134,8 @@ class Replay {
   }
 
   JobStage stage() const {
-    if (seen_.journal.is_over() || seen_.launcher.stage == Stage::gone) return JobStage::ended;
+    const bool is_over = seen_.journal.is_over() && !seen_.may_begin_again;
+    if (is_over || seen_.launcher.stage == Stage::gone) return JobStage::ended;
     if (supervision_.stopping() || supervision_.finished()) return JobStage::ending;
     bool waits = false;
     for (size_t i = 0; i < tasks_.size(); ++i)
@@ -139,12 +155,8 @@ class Replay {
       task.ports = job_.roles[named[i].role].ports;
       describe(i, summary, sight.stage, task);
       // The attempt that is to come has written nothing yet.
-      const int written = tasks_[i].was_started ? task.attempt - (task.handle.empty() ? 1 : 0) : 0;
-      for (int number = 1; number <= written && number < task.attempt; ++number)
-        sight.earlier.push_back({.name = task.name,
-                                 .stage = TaskStage::ended,
-                                 .handle = log_of(seen_, task.name, number),
-                                 .attempt = number});
+      const int before = i < start_.attempts.size() ? start_.attempts[i] : 0;
+      add_earlier(seen_, task.name, tasks_[i].was_started ? task.attempt - 1 : before, sight);
       sight.tasks.push_back(std::move(task));
     }
   }
@@ -226,10 +238,50 @@ JobSight sight_without_journal(const JobSpec& job, const KeptSight& seen) {
   return sight;
 }
 
+// What it had is over, and nothing of it runs.
+JobSight sight_between_lives(const JobSpec& job, const KeptSight& seen) {
+  const LauncherSight& launcher = seen.launcher;
+  JobSight sight;
+  sight.report.begun_again = begun_again_text(*seen.journal.start);
+  const std::vector<SupervisedTask> named = supervised_tasks(job);
+  const std::vector<int> attempts = attempts_in(seen.journal, named.size());
+  for (size_t i = 0; i < named.size(); ++i) {
+    TaskSight task{.name = named[i].name, .text = launcher.again};
+    task.attempt = std::max(1, attempts[i]);
+    if (named[i].is_absent) task.stage = TaskStage::absent;
+    if (!launcher.waits.empty())
+      str_append(&task.text, ": ",
+                 launcher.waits[std::min(named[i].role, launcher.waits.size() - 1)]);
+    task.is_stuck = launcher.is_stuck;
+    add_earlier(seen, task.name, attempts[i], sight);
+    sight.report.tasks.push_back({.name = task.name, .was_there = !named[i].is_absent});
+    sight.tasks.push_back(std::move(task));
+  }
+  return sight;
+}
+
 }  // namespace
 
+JobReport report_of(const JobSpec& job, const Journal& journal) {
+  const KeptSight seen{.journal = journal};
+  return Replay(job, seen).see().report;
+}
+
+bool has_succeeded(const JobSpec& job, const Journal& journal) {
+  if (!journal.start || !journal.is_over()) return false;
+  return report_of(job, journal).end == JobEnd::succeeded;
+}
+
+std::string begun_again_text(const JournalStart& start) {
+  if (start.life <= 1) return "";
+  if (start.life == 2) return str_cat("begun again once: ", start.why);
+  return str_cat("begun again ", start.life - 1, " times, last: ", start.why);
+}
+
 JobSight sight_of(const JobSpec& job, const KeptSight& seen) {
-  JobSight sight = seen.journal.start ? Replay(job, seen).see() : sight_without_journal(job, seen);
+  JobSight sight = !seen.journal.start     ? sight_without_journal(job, seen)
+                   : seen.is_between_lives ? sight_between_lives(job, seen)
+                                           : Replay(job, seen).see();
   sight.name = job.name;
   sight.grace = time_to_end(job);
   sight.age = milliseconds(std::max<int64_t>(0, (seen.now_micros - seen.submitted_micros) / 1000));
@@ -238,7 +290,8 @@ JobSight sight_of(const JobSpec& job, const KeptSight& seen) {
 
 std::optional<int64_t> ended_at_micros(const KeptSight& seen) {
   const Journal& journal = seen.journal;
-  if (!journal.is_over() && seen.launcher.stage != Stage::gone) return {};
+  const bool is_over = journal.is_over() && !seen.may_begin_again;
+  if (!is_over && seen.launcher.stage != Stage::gone) return {};
   if (!journal.start) {
     if (seen.submitted_micros == 0) return {};  // not known
     return seen.submitted_micros;

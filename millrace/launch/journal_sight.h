@@ -22,17 +22,32 @@ struct LauncherSight {
   // Gone: what took it away, if anything did: "n1 failed". Of no interest if it ended by itself.
   std::string why = {};
   bool cancelled = false;  // somebody wanted the job to end
+  // Pending once more: "it was preempted, and is queued again"; what for is in `waits`.
+  std::string again = {};
 };
 
 // What was seen of one job at one moment.
 struct KeptSight {
   Journal journal = {};
+  // The manager may begin the job again as a whole, whatever the journal says of its end.
+  bool may_begin_again = false;
+  // It is to do so: the journal is of a life that is over, and the launcher is pending.
+  bool is_between_lives = false;
   LauncherSight launcher = {};
   std::string log_directory = {};   // handles of attempts are files in it
   std::string launcher_words = {};  // the last line that the launcher wrote
   int64_t submitted_micros = 0;     // 0: not known
   int64_t now_micros = 0;
 };
+
+// What the launcher saw, of a journal that has a start.
+JobReport report_of(const JobSpec& job, const Journal& journal);
+
+// The job is over, and has succeeded, as its launcher saw it.
+bool has_succeeded(const JobSpec& job, const Journal& journal);
+
+// "begun again 2 times, last: it was preempted"; empty in the first life.
+std::string begun_again_text(const JournalStart& start);
 
 JobSight sight_of(const JobSpec& job, const KeptSight& seen);
 

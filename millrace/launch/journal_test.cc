@@ -191,6 +191,69 @@ TEST_CASE("a launcher that could not begin is told with its last words") {
   CHECK(exit_code(sight) == 1);
 }
 
+// A second life of a job, of which each task had been there once before, and map:1 twice.
+constexpr const char* kBegunAgain =
+    R"({"millrace_journal":1,"at":5000000000,"begun":105000000,"seed":5,"life":2,)"
+    R"("why":"it was preempted","attempts":[1,1,2]})"
+    "\n";
+
+TEST_CASE("what a later life of a job begins with, and a warning, stand in its first line") {
+  JournalStart start{.at = Clock::Time(5s), .warning = TimeWarning{20s, 10}};
+  start.life = 3;
+  start.why = "it was preempted";
+  start.attempts = {1, 0, 2};
+  const Journal journal = parse_journal(to_line(start), 3);
+  REQUIRE(journal.start);
+  CHECK(to_line(*journal.start) == to_line(start));
+  CHECK(journal.start->warning == start.warning);
+  CHECK(journal.start->attempts == start.attempts);
+  CHECK(begun_again_text(*journal.start) == "begun again 2 times, last: it was preempted");
+  CHECK(attempts_in(parse_journal(str_cat(kBegunAgain, kStarted), 3), 3) == std::vector{2, 2, 3});
+}
+
+TEST_CASE("a job that waits to begin again has not ended, and what its tasks wrote is there") {
+  const std::string over =
+      str_cat(kBegun, kStarted,
+              R"({"at":2000000000,"interrupted":"SIGTERM"})"
+              "\n"
+              R"({"at":2000000001,"ended":[{"task":0,"signal":15},{"task":1,"signal":15},)"
+              R"({"task":2,"signal":15}]})"
+              "\n"
+              R"({"at":2000000002,"over":true})"
+              "\n");
+  KeptSight seen = kept(over, {.stage = Stage::pending,
+                               .waits = {"others come before it"},
+                               .again = "it was preempted, and is queued again"});
+  seen.may_begin_again = seen.is_between_lives = true;
+  JobSight sight = sight_of(words(), seen);
+  CHECK(sight.stage == JobStage::pending);
+  CHECK(sentence(sight) ==
+        "words: 0 of 3 tasks run; files:0 and 2 more wait: it was preempted, and is queued again: "
+        "others come before it");
+  REQUIRE(sight.earlier.size() == 3);
+  CHECK(sight.earlier[2].handle == "logs/map_1.log");
+  CHECK(!ended_at_micros(seen));
+  // Its manager has not said yet what becomes of it; and then that somebody cancelled it.
+  seen.is_between_lives = false;
+  seen.launcher = {};
+  CHECK(sight_of(words(), seen).stage == JobStage::ending);
+  seen.launcher = {.stage = Stage::gone, .why = "scancel", .cancelled = true};
+  sight = sight_of(words(), seen);
+  CHECK(sight.stage == JobStage::ended);
+  CHECK(exit_code(sight) == 130);
+}
+
+TEST_CASE("a job that was begun again says so, and its attempts are counted on") {
+  const JobSight sight = look(str_cat(kBegunAgain, R"({"at":5000000001,"started":2})", "\n"));
+  CHECK(
+      sentence(sight).starts_with("words: 1 of 3 tasks run (begun again once: it was preempted)"));
+  CHECK(sight.tasks[2].attempt == 3);
+  CHECK(sight.tasks[2].handle == "logs/map_1.3.log");
+  REQUIRE(sight.earlier.size() == 4);
+  CHECK(sight.earlier[0].handle == "logs/files_0.log");
+  CHECK(sight.earlier[3].handle == "logs/map_1.2.log");
+}
+
 TEST_CASE("a job that has not begun ended when it was submitted, if that is known") {
   KeptSight seen = kept("", {.stage = Stage::gone});
   CHECK(ended_at_micros(seen) == 90'000'000);

@@ -38,12 +38,12 @@ void TaskAttempts::listen_to_output() {
 
 Status TaskAttempts::keep_logs(const std::string& directory) {
   log_directory_ = directory;
-  return output_->open_log(log_path());
+  return output_->open_log(log_path(attempt_ + 1));
 }
 
-std::string TaskAttempts::log_path() const {
+std::string TaskAttempts::log_path(int attempt) const {
   return str_cat(log_directory_, "/", plan_.file_stem,
-                 attempt_ > 1 ? str_cat(".", attempt_) : std::string(), ".log");
+                 attempt > 1 ? str_cat(".", attempt) : std::string(), ".log");
 }
 
 Status TaskAttempts::start(const TaskProcess::Options& options) {
@@ -71,7 +71,7 @@ void TaskAttempts::begin_attempt() {
   listen_to_output();
   records_ = {};
   if (!log_directory_.empty()) {
-    if (const Status opened = output_->open_log(log_path()); !opened.ok())
+    if (const Status opened = output_->open_log(log_path(attempt_)); !opened.ok())
       console_.note(opened.message());
   }
   reap();

@@ -41,6 +41,9 @@ class TaskAttempts {
   // what the system says, for the first; others are told on the console.
   Status keep_logs(const std::string& directory);
 
+  // There were so many attempts in earlier lives of the job, before keep_logs().
+  void count_on(int attempts) { attempt_ = attempts; }
+
   // The next attempt. Errors: as of TaskProcess::start(); of a port that can't be shared.
   Status start(const TaskProcess::Options& options);
 
@@ -60,6 +63,8 @@ class TaskAttempts {
   }
 
   void terminate() { process_->terminate(); }
+  // As of TaskProcess::pass_on().
+  void pass_on(int signal) { process_->pass_on(signal); }
   void kill();
   void reap();
 
@@ -81,7 +86,7 @@ class TaskAttempts {
   bool has_open_pipes() const;
 
  private:
-  std::string log_path() const;
+  std::string log_path(int attempt) const;
   void begin_attempt();
   // What is heard of the last attempt counts for it alone.
   void listen_to_output();

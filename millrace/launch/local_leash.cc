@@ -15,6 +15,7 @@
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/poll_time.h"
+#include "millrace/launch/signal_words.h"
 
 namespace millrace {
 namespace {
@@ -76,9 +77,20 @@ class Leash {
   void read_input() {
     std::array<char, 256> bytes;
     const ssize_t size = read(leash_, bytes.data(), bytes.size());
-    if (size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN))) return;
+    if (size > 0) return hear({bytes.data(), static_cast<size_t>(size)});
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
     leash_ = -1;
     end(SIGTERM);
+  }
+
+  void hear(std::string_view bytes) {
+    unread_ += bytes;
+    for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n')) {
+      if (const auto signal = parse_signal_line(std::string_view(unread_).substr(0, end)))
+        kill(-program_, *signal);
+      unread_.erase(0, end + 1);
+    }
+    if (unread_.size() > kLongestFirstLine) unread_.clear();
   }
 
   void end(int signal) {
@@ -99,6 +111,7 @@ class Leash {
   const Clock& clock_;
   SignalWatch& signals_;
   int leash_;  // -1: it is cut, or there is none
+  std::string unread_;
   std::optional<int> status_;
   std::optional<Clock::Time> kill_at_;
 };

@@ -1,6 +1,7 @@
 // Stays with a task's program on a machine that a launcher reached out for over a connection alone:
 // no signal comes along it, and nothing else says that the launcher is gone. The end of the
-// standard input is the word to end. One thread.
+// standard input is the word to end; a line of it may hand on a signal (signal_words.h). One
+// thread.
 #pragma once
 
 #include <chrono>

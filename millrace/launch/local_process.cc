@@ -12,6 +12,7 @@
 
 #include "millrace/cluster/environment.h"
 #include "millrace/launch/local_keeper.h"
+#include "millrace/launch/signal_words.h"
 
 extern char** environ;
 
@@ -150,6 +151,12 @@ TaskProcess::~TaskProcess() = default;
 void TaskProcess::terminate() {
   if (pipes_.input.is_open()) return pipes_.input.close();
   [[maybe_unused]] ssize_t sent = write(pipes_.control.number(), &kTerminateTask, 1);
+}
+
+void TaskProcess::pass_on(int signal) {
+  if (!pipes_.input.is_open()) return;
+  const std::string line = signal_line(signal);
+  [[maybe_unused]] ssize_t sent = write(pipes_.input.number(), line.data(), line.size());
 }
 
 void TaskProcess::kill() {

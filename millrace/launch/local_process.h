@@ -53,6 +53,9 @@ class TaskProcess {
   // SIGTERM to the task's process group; one whose input was kept open sees its end instead, and
   // knows what to do (local_leash.h).
   void terminate();
+  // The signal to the task's program, by whoever reads the input that was kept open; without one,
+  // nothing.
+  void pass_on(int signal);
   void kill();  // SIGKILL to every process below the keeper, to those left alone later
 
   // For poll(), all non-blocking; -1 once closed.

@@ -18,6 +18,7 @@
 #include "millrace/cluster/host_port.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/journal.h"
+#include "millrace/launch/journal_sight.h"
 #include "millrace/launch/local_attempts.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_descendants.h"
@@ -99,12 +100,25 @@ std::vector<size_t> roles_of_tasks(const JobSpec& job) {
   return roles;
 }
 
+// Of the job's life before this one.
+Journal journal_before(const JobSpec& job, const LocalRunOptions& options) {
+  if (options.begins_again.empty() || options.folder.empty()) return {};
+  return read_journal({.folder = options.folder, .job = job});
+}
+
 JournalStart journal_start(const JobSpec& job, const LocalRunOptions& options) {
-  return {.at = options.clock.now(),
-          .wall_micros = options.clock.wall_micros(),
-          .seed = options.random.next(),
-          .late = options.reach != nullptr,
-          .time_limit = job.time_limit};
+  JournalStart start{.at = options.clock.now(),
+                     .wall_micros = options.clock.wall_micros(),
+                     .seed = options.random.next(),
+                     .late = options.reach != nullptr,
+                     .time_limit = job.time_limit,
+                     .warning = options.warning};
+  const Journal before = journal_before(job, options);
+  if (!before.start) return start;
+  start.life = before.start->life + 1;
+  start.why = options.begins_again;
+  start.attempts = attempts_in(before, supervised_tasks(job).size());
+  return start;
 }
 
 std::string log_directory_of(const LocalRunOptions& options) {
@@ -164,10 +178,12 @@ class LocalRun {
                           comes_again ? TaskAttempts::Allowed::several : TaskAttempts::Allowed::one,
                           console_);
       if (options.reach != nullptr) tasks_.back().hear(*options.reach);
+      if (i < began_.attempts.size()) tasks_.back().count_on(began_.attempts[i]);
     }
   }
 
-  // The journal first, which a job has once: a second launcher must not touch its logs.
+  // The journal first, of which each life of a job has one: a second launcher must not touch its
+  // logs.
   Status open(const LocalRunOptions& options) {
     MR_TRY(make_journal(options.folder));
     if (std::ranges::any_of(job_.roles, scales)) {
@@ -178,6 +194,9 @@ class LocalRun {
         task.environment.emplace_back(kRosterVariable, roster_in(options.folder));
     }
     MR_TRY(open_logs(log_directory_of(options)));
+    if (began_.life > 1)
+      console_.note(
+          str_cat("the job begins again, for the ", began_.life - 1, ". time: ", began_.why));
     if (!memory_.why_not().empty())
       console_.note(str_cat("no task's memory is limited on this machine: ", memory_.why_not()));
     // With this it has begun.
@@ -190,6 +209,7 @@ class LocalRun {
     while (!supervision_.finished()) turn(supervision_.wake_at());
     wind_down();
     JobReport report = supervision_.report();
+    report.begun_again = begun_again_text(began_);
     note(JournalEntry{clock_.now(), LaunchOver{}});
     write_journal();
     console_.set_progress("");
@@ -204,7 +224,7 @@ class LocalRun {
     MR_TRY(make_directories("folder", folder));
     const auto readers =
         began_.late ? LocalJournal::Readers::elsewhere : LocalJournal::Readers::here;
-    MR_ASSIGN(LocalJournal journal, LocalJournal::create(journal_in(folder), readers));
+    MR_ASSIGN(LocalJournal journal, LocalJournal::create(journal_in(folder, began_.life), readers));
     journal.add(began_);
     journal_.emplace(std::move(journal));
     return {};
@@ -536,11 +556,17 @@ class LocalRun {
     for (const SupervisionAction& action : actions) {
       if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].terminate();
       if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].kill();
+      if (const auto* it = std::get_if<Warn>(&action)) warn(*it);
       if (const auto* it = std::get_if<Restart>(&action))
         tasks_[it->task].ask_restart(clock_.now());
       if (const auto* it = std::get_if<CallOff>(&action)) tasks_[it->task].give_up_restart();
       if (const auto* it = std::get_if<Say>(&action)) console_.note(it->text);
     }
+  }
+
+  // Of one that is still waiting for the others there is no program yet.
+  void warn(const Warn& warning) {
+    if (!gathering_ || gathering_->complete()) tasks_[warning.task].pass_on(warning.signal);
   }
 
   void show_progress() {
@@ -669,7 +695,13 @@ Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& op
 Result<JobReport> run_locally(const JobSpec& given, const LocalRunOptions& options) {
   MR_TRY(check(given));
   MR_TRY(check_no_cluster_secrets(given, "here"));
-  MR_ASSIGN(const SecretValues secrets, take_secrets(given, options.folder));
+  if (const Journal before = journal_before(given, options); has_succeeded(given, before)) {
+    remove_secrets(options.folder);
+    return report_of(given, before);
+  }
+  MR_ASSIGN(const SecretValues secrets,
+            take_secrets(given, options.folder,
+                         options.may_begin_again ? KeptSecrets::kept : KeptSecrets::removed));
   hide_sources(given);
   // It holds the values, and is shown to nobody.
   const JobSpec job = with_secrets(can_scale(options) ? given : of_fixed_size(given), secrets);
@@ -680,7 +712,9 @@ Result<JobReport> run_locally(const JobSpec& given, const LocalRunOptions& optio
   LocalRun run(job, options, std::move(prepared.plan), std::move(prepared.ports),
                std::move(prepared.gathering));
   MR_TRY(run.open(options));
-  return run.run();
+  JobReport report = run.run();
+  if (report.end == JobEnd::succeeded && options.may_begin_again) remove_secrets(options.folder);
+  return report;
 }
 
 Result<std::string> describe_local_run(const JobSpec& given) {

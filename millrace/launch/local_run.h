@@ -13,6 +13,7 @@
 // Call it from a process with one thread, one job at a time: it forks.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "millrace/base/clock.h"
@@ -22,6 +23,7 @@
 #include "millrace/launch/job_report.h"
 #include "millrace/launch/poll_guest.h"
 #include "millrace/launch/reach.h"
+#include "millrace/launch/supervision.h"
 
 namespace millrace {
 
@@ -32,6 +34,14 @@ struct LocalRunOptions {
   // The job is kept there for others to look at (job_folder.h): its journal, and its logs unless
   // they go elsewhere; lines of tasks are not shown then. Empty: nowhere.
   std::string folder = {};
+  // Of a job that may be begun again as a whole, with the same folder: its secrets stay in the
+  // folder until it has succeeded, or nobody begins it again.
+  bool may_begin_again = false;
+  // It is begun again, for this reason: "it was preempted". Its last journal is in the folder, if
+  // it had come so far; attempts go on from there, and a job that had succeeded is left so.
+  std::string begins_again = {};
+  // Given to the tasks before the job's time limit, if they run elsewhere and are on a leash.
+  std::optional<TimeWarning> warning = {};
   // Where the tasks run, if it is elsewhere, and what keeps strangers from joining them. The
   // processes of this machine are then those that reach out.
   const Reach* reach = nullptr;

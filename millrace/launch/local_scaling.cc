@@ -26,6 +26,8 @@ Result<LocalScaling> LocalScaling::create(const std::string& folder) {
   const std::string path = wishes_in(folder);
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!file.is_open()) return unavailable("can't write '", path, "': ", strerror(errno));
+  // Of an earlier life of the job.
+  unlink(roster_in(folder).c_str());
   Descriptor changes(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (changes.is_open() && inotify_add_watch(changes.number(), path.c_str(), IN_MODIFY) < 0)
     changes.close();

@@ -85,12 +85,12 @@ Status write_secrets(const std::string& folder, const SecretValues& values) {
   return fault;
 }
 
-Result<SecretValues> take_secrets(const JobSpec& job, const std::string& folder) {
+Result<SecretValues> take_secrets(const JobSpec& job, const std::string& folder, KeptSecrets kept) {
   if (folder.empty() || access(secrets_in(folder).c_str(), F_OK) != 0) return read_secrets(job);
   const std::string path = secrets_in(folder);
   // JSON writes some letters as six.
   const Result<std::string> text = file_text(path, 8 * kMostOfSecrets);
-  remove_secrets(folder);
+  if (kept == KeptSecrets::removed) remove_secrets(folder);
   if (!text.ok()) return text.status().with(path);
   return parse_secret_values(*text).with(path);
 }

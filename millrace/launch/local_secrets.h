@@ -3,6 +3,7 @@
 // the file system, each of which ends at once.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "millrace/base/result.h"
@@ -23,8 +24,11 @@ void hide_sources(const JobSpec& job);
 // says.
 std::string secrets_in(const std::string& folder);
 Status write_secrets(const std::string& folder, const SecretValues& values);
-// What was left in the folder; without such a file, or a folder (""), as of read_secrets().
-Result<SecretValues> take_secrets(const JobSpec& job, const std::string& folder);
+// What was left in the folder, which the launcher of a later life of the job needs once more
+// (kept), or nobody; without such a file, or a folder (""), as of read_secrets().
+enum class KeptSecrets : uint8_t { removed, kept };
+Result<SecretValues> take_secrets(const JobSpec& job, const std::string& folder,
+                                  KeptSecrets kept = KeptSecrets::removed);
 // Of a job whose launcher will not read them any more.
 void remove_secrets(const std::string& folder);
 

@@ -1,5 +1,7 @@
 #include "millrace/launch/place_sections.h"
 
+#include "millrace/launch/job.h"
+
 namespace millrace::job_file {
 namespace {
 
@@ -96,6 +98,21 @@ constexpr Key<SlurmWishes> kSlurmKeys[] = {
      [](const YamlValue& value, SlurmWishes& wishes) {
        return put_yes_no(value, wishes.exclusive);
      }},
+    {"requeue", kYesNo, "false",
+     "The job begins again as a whole when Slurm preempts it, one of its machines is lost, or "
+     "somebody says scontrol requeue. Its tasks' attempts are counted on.",
+     [](const YamlValue& value, SlurmWishes& wishes) { return put_yes_no(value, wishes.requeue); }},
+    {"warn", kDuration, "no",
+     "So long before the time limit, the job's or its allocation's, every task gets a signal, "
+     "once: "
+     "to save what it has.",
+     [](const YamlValue& value, SlurmWishes& wishes) {
+       return put(value.duration(), wishes.warn);
+     }},
+    {"warn_signal", kText, "USR1", "Which one. It ends a program that does not handle it.",
+     [](const YamlValue& value, SlurmWishes& wishes) {
+       return put(value.text(), wishes.warn_signal);
+     }},
 };
 
 constexpr Key<YarnWishes> kYarnKeys[] = {
@@ -169,6 +186,9 @@ Json section_json(const SlurmWishes& wishes) {
       .add("reservation", wishes.reservation)
       .add("constraint", wishes.constraint)
       .add("exclusive", wishes.exclusive)
+      .add("requeue", wishes.requeue)
+      .add("warn", wishes.warn.count() == 0 ? std::string() : duration_text_of(wishes.warn))
+      .add("warn_signal", wishes.warn_signal)
       .json();
 }
 

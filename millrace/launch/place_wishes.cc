@@ -1,10 +1,12 @@
 #include "millrace/launch/place_wishes.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/nearest_name.h"
+#include "millrace/launch/signal_words.h"
 
 namespace millrace {
 namespace {
@@ -153,6 +155,10 @@ std::string topology_label(const std::string& name) {
   return name;
 }
 
+int warn_signal_of(const SlurmWishes& wishes) {
+  return signal_number(wishes.warn_signal).value_or(SIGUSR1);
+}
+
 Status check_wishes(const KubernetesWishes& wishes) {
   MR_TRY(check_object_name("priority", wishes.priority));
   MR_TRY(check_object_name("service_account", wishes.service_account));
@@ -179,6 +185,11 @@ Status check_wishes(const SlurmWishes& wishes) {
   MR_TRY(check_word("account", wishes.account, "-_.@+"));
   MR_TRY(check_word("qos", wishes.qos, "-_.@+"));
   MR_TRY(check_word("reservation", wishes.reservation, "-_.@+,"));
+  if (!wishes.warn_signal.empty() && !signal_number(wishes.warn_signal))
+    return invalid("slurm.warn_signal: '", wishes.warn_signal.substr(0, 80),
+                   "' is no signal that a program can answer: USR1, USR2, HUP, INT, TERM");
+  if (!wishes.warn_signal.empty() && wishes.warn.count() == 0)
+    return invalid("slurm.warn_signal: it goes with slurm.warn, which says when");
   // Slurm's own words: "a100&nvme", "[rack1|rack2]", "intel*2", "(a|b)".
   return check_word("constraint", wishes.constraint, "-_.:&|[]()*");
 }

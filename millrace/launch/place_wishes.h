@@ -2,6 +2,7 @@
 // and `yarn` of its file (place_sections.h). Other places do not look at them. Values; pure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,6 +54,11 @@ struct SlurmWishes {
   std::string reservation = {};
   std::string constraint = {};  // beside what roles' `nodes` say
   bool exclusive = false;
+  // Slurm begins the job again as a whole when it is preempted, loses a machine, or is requeued.
+  bool requeue = false;
+  // So long before the time limit, tasks get this signal; "": SIGUSR1.
+  std::chrono::milliseconds warn{0};  // 0: they do not
+  std::string warn_signal = {};
   friend bool operator==(const SlurmWishes&, const SlurmWishes&) = default;
 };
 
@@ -61,6 +67,9 @@ struct YarnWishes {
   std::vector<std::string> tags = {};
   friend bool operator==(const YarnWishes&, const YarnWishes&) = default;
 };
+
+// Which signal the tasks get as a warning.
+int warn_signal_of(const SlurmWishes& wishes);
 
 // INVALID_ARGUMENT that names the section and the key, and says what is allowed.
 Status check_wishes(const KubernetesWishes& wishes);

@@ -91,6 +91,10 @@ TEST_CASE("wishes that can't be are refused with the section, the key and what i
   CHECK(says("slurm: {account: 'a b'}", "slurm.account: 'a b' has what no name has"));
   CHECK(says("slurm: {constraint: 'a,b'}", "slurm.constraint"));
   CHECK(says("slurm: {exclusive: 2}", "neither true nor false"));
+  CHECK(says("slurm: {requeue: often}", "neither true nor false"));
+  CHECK(says("slurm: {warn: soon}", "slurm.warn"));
+  CHECK(says("slurm: {warn: 5m, warn_signal: KILL}", "no signal that a program can answer"));
+  CHECK(says("slurm: {warn_signal: USR2}", "it goes with slurm.warn"));
   CHECK(says("yarn: {tags: 'a,b'}", "is no tag"));
   CHECK(says("yarn: {priority: high}", "yarn.priority"));
 }

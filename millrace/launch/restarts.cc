@@ -111,6 +111,11 @@ void Restarts::begin_anew(size_t task) {
   anew.quick_ends = 0;
 }
 
+void Restarts::count_on(size_t task, int attempts) {
+  tasks_.at(task).before = attempts;
+  tasks_.at(task).attempt = attempts + 1;
+}
+
 bool Restarts::may_lose(size_t task) {
   Role& role = roles_[tasks_.at(task).role];
   if (role.lost >= role.rules.may_lose) return false;

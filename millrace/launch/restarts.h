@@ -59,6 +59,9 @@ class Restarts {
   // A task that failed for good: true if its role may lose it.
   bool may_lose(size_t task);
 
+  // The task had so many attempts in an earlier life of its job, which count only as numbers.
+  void count_on(size_t task, int attempts);
+
   // 1 before the first restart.
   int attempt(size_t task) const { return tasks_.at(task).attempt; }
   int num_restarts() const { return num_restarts_; }

@@ -61,6 +61,7 @@ Supervision::Supervision(const std::vector<SupervisedTask>& tasks, std::vector<R
                       .decides = task.decides,
                       .role = task.role,
                       .phase = task.is_absent ? Phase::absent : Phase::waiting});
+  for (size_t i = 0; i < tasks.size(); ++i) restarts_.count_on(i, tasks[i].attempts_before);
 }
 
 std::vector<SupervisionAction> Supervision::on(const SupervisionEvent& event, Clock::Time now) {
@@ -84,6 +85,7 @@ std::optional<Clock::Time> Supervision::wake_at() const {
   std::optional<Clock::Time> due = next_restart();
   if (const auto leave = next_leave()) due = std::min(due.value_or(*leave), *leave);
   if (judge_by_) due = std::min(due.value_or(*judge_by_), *judge_by_);
+  if (const auto warning = warning_at()) due = std::min(due.value_or(*warning), *warning);
   if (limits_.time_limit)
     due = std::min(due.value_or(Clock::Time::max()), start_ + *limits_.time_limit);
   return due;
@@ -235,6 +237,7 @@ void Supervision::time_passed(Clock::Time now, Actions& actions) {
   } else if (!limits_.time_limit || now < start_ + *limits_.time_limit) {
     end_leaving(now, actions);
     restart_due(now, actions);
+    warn_due(now, actions);
     if (judge_by_) judge(now, actions);
   } else {
     std::string limit = duration_text(in_milliseconds(*limits_.time_limit));

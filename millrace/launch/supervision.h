@@ -47,11 +47,22 @@ struct SupervisedTask {
   size_t role = 0;       // its place among the roles' rules
   // Not wanted at the start, in a role that begins with fewer tasks than it may have.
   bool is_absent = false;
+  // That it had when its job ran before, and was begun again as a whole; numbers go on from there.
+  int attempts_before = 0;
+};
+
+// Before the time limit, so that programs may save what they have.
+struct TimeWarning {
+  Clock::Duration before = {};
+  int signal = 0;
+  friend bool operator==(const TimeWarning&, const TimeWarning&) = default;
 };
 
 struct SupervisionLimits {
   Clock::Duration grace = std::chrono::seconds(5);  // from SIGTERM to SIGKILL
   std::optional<Clock::Duration> time_limit = std::nullopt;
+  // Once, of all tasks that run then; not without a time limit.
+  std::optional<TimeWarning> warning = std::nullopt;
   // How long a failed task that blames a running one waits for that one's end to be judged.
   Clock::Duration cause_within = std::chrono::seconds(2);
 };
@@ -103,6 +114,11 @@ struct Terminate {
 struct Kill {
   size_t task;
 };
+// This signal to the task's processes, which goes on.
+struct Warn {
+  size_t task;
+  int signal;
+};
 // The task again, after what is left of its last attempt has gone; or one that was absent.
 struct Restart {
   size_t task;
@@ -118,7 +134,7 @@ struct Say {
 };
 // Nothing is left to wait for; report() is complete.
 struct Finish {};
-using SupervisionAction = std::variant<Terminate, Kill, Restart, CallOff, Say, Finish>;
+using SupervisionAction = std::variant<Terminate, Kill, Warn, Restart, CallOff, Say, Finish>;
 
 class Supervision {
  public:
@@ -193,6 +209,9 @@ class Supervision {
   std::optional<Clock::Time> next_leave() const;
   void interrupted(const Interrupted& event, Clock::Time now, Actions& actions);
   void time_passed(Clock::Time now, Actions& actions);
+  // When the warning is due; nothing if there is none, or it was given.
+  std::optional<Clock::Time> warning_at() const;
+  void warn_due(Clock::Time now, Actions& actions);
   void stop(StopCause cause, std::string why, Clock::Time now, Actions& actions);
   void kill_all(Clock::Time now, Actions& actions);
   void finish_if_done(Clock::Time now, Actions& actions);
@@ -213,6 +232,7 @@ class Supervision {
   std::string stop_reason_;  // for people; who interrupted, who waits, which limit
   std::optional<Clock::Time> kill_at_;
   std::optional<Clock::Time> give_up_at_;
+  bool is_warned_ = false;
   bool finished_ = false;
   Clock::Time finish_time_ = {};
 };

@@ -48,6 +48,9 @@ class Story {
       limits_.time_limit = std::chrono::seconds(std::stoi(line.substr(6)));
       return;
     }
+    if (line.starts_with("warning "))
+      return void(limits_.warning =
+                      TimeWarning{std::chrono::seconds(std::stoi(line.substr(8))), 10});
     if (line.starts_with("rules ")) return read_rules(line.substr(6));
     if (line.starts_with("random ")) {
       random_.thousandths = static_cast<uint64_t>(std::stoi(line.substr(7)));
@@ -162,6 +165,8 @@ class Story {
         str_append(&output_, "terminate ", tasks_[it->task].name);
       if (const auto* it = std::get_if<Kill>(&action))
         str_append(&output_, "kill ", tasks_[it->task].name);
+      if (const auto* it = std::get_if<Warn>(&action))
+        str_append(&output_, "signal ", it->signal, " to ", tasks_[it->task].name);
       if (const auto* it = std::get_if<Restart>(&action))
         str_append(&output_, "restart ", tasks_[it->task].name, " as attempt ", it->attempt);
       if (const auto* it = std::get_if<CallOff>(&action))
@@ -209,7 +214,20 @@ TEST_CASE("every story of supervision.txt goes as it is written") {
     }
   }
   finish();
-  CHECK(told == 49);
+  CHECK(told == 50);
+}
+
+TEST_CASE("attempts go on from those of earlier lives of the job, which count for no limit") {
+  Fixed random;
+  const RoleRules once_more{.restart = {.when = RestartPolicy::When::on_failure, .attempts = 2}};
+  Supervision job({{.name = "map:0", .decides = true, .attempts_before = 3}}, {once_more}, {},
+                  kStart, random);
+  CHECK(job.report().tasks[0].attempt == 4);
+  (void)job.on(TaskStarted{0}, kStart);
+  (void)job.on(TasksEnded{{{0, {.code = 1}}}}, kStart);
+  CHECK(job.num_resting() == 1);
+  CHECK(job.report().tasks[0].attempt == 5);
+  CHECK(job.report().num_restarts == 1);
 }
 
 TEST_CASE("the launcher is told when to come back") {

@@ -1,14 +1,9 @@
 """What users ask of a job on Slurm, on a real one of four nodes, which tools/slurm-cluster runs on this
 machine."""
 
-import contextlib
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,35 +12,12 @@ from managed import (
     HELPERS_WAIT,
     PATIENCE,
     JobsOfOurLauncher,
-    KeptJobs,
     count_words,
     fail_with_last_words,
     own_lines,
     run_out_of_memory,
 )
-
-ROOT = Path(__file__).parents[2]
-CLUSTER = ROOT / "tools" / "slurm-cluster"
-NOT_THERE = 3
-
-
-@contextlib.contextmanager
-def cluster(cores):
-    """The environment in which Slurm's commands reach one whose machines have so many cores."""
-    # Slurm's own user has to get in, which it may not into pytest's folders.
-    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
-    folder.chmod(0o755)
-    up = subprocess.run(
-        [CLUSTER, "up", folder, str(cores)], capture_output=True, text=True, timeout=180
-    )
-    try:
-        if up.returncode == NOT_THERE:
-            pytest.skip(f"LEFT OUT, jobs on a real Slurm: {up.stderr}")
-        assert up.returncode == 0, up.stderr
-        yield {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
-    finally:
-        subprocess.run([CLUSTER, "down", folder], check=True, timeout=60)
-        shutil.rmtree(folder)
+from slurm_queue import ROOT, Queue, cluster, jobs_of_a_test
 
 
 @pytest.fixture(scope="module")
@@ -54,28 +26,10 @@ def slurm():
         yield environment
 
 
-class Queue(KeptJobs):
-    """Of Slurm."""
-
-    def left(self):
-        """What Slurm still has to do with jobs, and what is kept of them."""
-        return self.run("squeue", "--noheader", "--format=%j %T").stdout.split(), self.names()
-
-    def idle_machines(self):
-        return self.run("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D").stdout.strip()
-
-    def number(self):
-        return self.run("squeue", "--noheader", "--format=%i").stdout.strip()
-
-
 @pytest.fixture
 def queue(slurm, tmp_path):
-    queue = Queue("slurm", slurm, tmp_path)
-    yield queue
-    queue.run("scancel", "--user=root")
-    queue.wait_until(
-        lambda: not queue.run("squeue", "--noheader").stdout, "the test's jobs are gone"
-    )
+    with jobs_of_a_test(slurm, tmp_path) as queue:
+        yield queue
 
 
 class TestOurLauncher(JobsOfOurLauncher):

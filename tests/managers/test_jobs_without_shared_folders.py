@@ -2,7 +2,6 @@
 HDFS. tools/yarn-cluster and tools/hdfs-cluster run both on this machine; the folders are hidden from the
 NodeManagers and what they start, for which tests have to be root."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ from managed import (
     own_lines,
     run_job_that_makes_files,
 )
-from yarn_queue import GETTING_IT, NOT_THERE, ROOT, Queue, running_yarn
+from yarn_queue import GETTING_IT, NOT_THERE, ROOT, Queue, running_yarn_without_us
 
 HDFS = ROOT / "tools" / "hdfs-cluster"
 
@@ -48,39 +47,9 @@ def hdfs():
 
 
 @pytest.fixture(scope="module")
-def programs():
-    """A folder with our programs, as they are installed: without what debuggers read."""
-    folder = Path(tempfile.mkdtemp(prefix="programs-"))
-    for name in ("millrace", "word_count"):
-        path = shutil.which(name)
-        assert path, f"no {name} on the PATH; source build/env.sh"
-        subprocess.run(["strip", "-o", folder / name, path], check=True)
-    yield folder
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def jobs():
-    folder = Path(tempfile.mkdtemp(prefix="jobs-"))
-    yield folder
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def yarn(hdfs, programs, jobs):
-    if os.geteuid() != 0:
-        pytest.skip("LEFT OUT, jobs without shared folders: only root hides folders")
-    # Nor do the machines find `millrace` where this one does.
-    ours = [path for path in os.environ["PATH"].split(":") if not path.startswith(str(ROOT))]
-    environment = {**os.environ, "PATH": ":".join(ours)}
-    hidden = (programs, jobs, ROOT / "build" / "bin", ROOT / "build" / "examples")
-    with running_yarn(*hidden, environment=environment) as found:
-        yield {
-            **found,
-            "PATH": f"{programs}:{found['PATH']}",
-            "HADOOP_USER_NAME": "root",
-            "MILLRACE_HDFS_HTTP_PORT": hdfs[0].split(":")[1],
-        }
+def yarn(hdfs):
+    with running_yarn_without_us() as (found, jobs):
+        yield {**found, "MILLRACE_HDFS_HTTP_PORT": hdfs[0].split(":")[1]}, jobs
 
 
 class StagedQueue(Queue):
@@ -104,10 +73,11 @@ class StagedQueue(Queue):
 
 
 @pytest.fixture
-def queue(yarn, jobs, hdfs, request):
+def queue(yarn, hdfs, request):
+    environment, jobs = yarn
     folder = jobs / re.sub("[^a-z0-9]+", "-", request.node.name.lower())[:60]
     folder.mkdir()
-    queue = StagedQueue(yarn, folder, hdfs)
+    queue = StagedQueue(environment, folder, hdfs)
     yield queue
     queue.end_all()
     for name in queue.names():

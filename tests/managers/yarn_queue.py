@@ -47,6 +47,30 @@ def running_yarn(*hidden, environment=None, options=()):
         shutil.rmtree(folder)
 
 
+@contextlib.contextmanager
+def running_yarn_without_us():
+    """Likewise, of machines that see neither our programs, as they are installed, nor jobs: and the folder that jobs
+    are to be below."""
+    if os.geteuid() != 0:
+        pytest.skip("LEFT OUT, jobs without shared folders: only root hides folders")
+    with tempfile.TemporaryDirectory(prefix="programs-") as programs:
+        for name in ("millrace", "word_count"):
+            path = shutil.which(name)
+            assert path, f"no {name} on the PATH; source build/env.sh"
+            # Without what debuggers read.
+            subprocess.run(["strip", "-o", f"{programs}/{name}", path], check=True)
+        with tempfile.TemporaryDirectory(prefix="jobs-") as jobs:
+            # Nor do the machines find `millrace` where this one does.
+            ours = [
+                path for path in os.environ["PATH"].split(":") if not path.startswith(str(ROOT))
+            ]
+            environment = {**os.environ, "PATH": ":".join(ours)}
+            hidden = (programs, jobs, ROOT / "build" / "bin", ROOT / "build" / "examples")
+            with running_yarn(*hidden, environment=environment) as found:
+                path = f"{programs}:{found['PATH']}"
+                yield {**found, "PATH": path, "HADOOP_USER_NAME": "root"}, Path(jobs)
+
+
 class Queue(KeptJobs):
     """Of YARN."""
 

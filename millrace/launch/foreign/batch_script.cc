@@ -11,11 +11,14 @@
 #include "millrace/launch/foreign/shell_script.h"
 #include "millrace/launch/foreign/task_flags.h"
 #include "millrace/launch/job_file.h"
+#include "millrace/launch/signal_words.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::string_view kDirectiveWord = "#SBATCH";
+constexpr int kDefaultWarning = 60;  // seconds, as sbatch has it
+constexpr int kLongestWarning = 65535;
 constexpr int kMostCores = 1'000'000;
 constexpr int64_t kMostPerCore = int64_t{1} << 42;
 
@@ -216,6 +219,11 @@ class BatchReader {
     } else if (flag.name == "exclusive" && flag.value.empty()) {
       job.slurm.exclusive = true;
       account_.took(told, "slurm.exclusive");
+    } else if (flag.name == "requeue" || flag.name == "no-requeue") {
+      job.slurm.requeue = flag.name == "requeue";
+      account_.took(told, "slurm.requeue");
+    } else if (flag.name == "signal") {
+      take_warning(told, flag.value);
     } else if (flag.name == "constraint" && flag.value.find_first_of("|[(*") != std::string::npos) {
       job.slurm.constraint = flag.value;
       account_.took(told, "slurm.constraint, of all roles");
@@ -230,6 +238,23 @@ class BatchReader {
       return read_request(told, flag, components_.back());
     }
     return {};
+  }
+
+  // "USR1@300": to the tasks so many seconds before the end; "B:USR1" to the script's shell.
+  void take_warning(const std::string& told, std::string_view value) {
+    if (value.starts_with("R:")) value.remove_prefix(2);
+    const size_t at = std::min(value.find('@'), value.size());
+    const std::string_view name = value.substr(0, at);
+    const auto seconds = at == value.size() ? std::optional<int>(kDefaultWarning)
+                                            : whole_of(value.substr(at + 1), 1, kLongestWarning);
+    if (!signal_number(name) || !seconds)
+      return account_.left(told,
+                           "slurm.warn takes a signal by its name for the tasks, not for a "
+                           "shell around them");
+    SlurmWishes& wishes = import_.job.slurm;
+    wishes.warn = std::chrono::seconds(*seconds);
+    if (*signal_number(name) != warn_signal_of({})) wishes.warn_signal = std::string(name);
+    account_.took(told, "slurm.warn");
   }
 
   Status read_request(const std::string& told, const SlurmFlag& flag, Asked& asked) {

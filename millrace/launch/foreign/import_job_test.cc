@@ -142,6 +142,20 @@ TEST_CASE("a script asks for the same in whichever order it says so, and before 
   CHECK(tells(job, "left  x.sh:5: sbatch reads no such line below the first command"));
 }
 
+TEST_CASE("a script that is requeued and warned says so in the job file") {
+  const ImportedJob job = import_one(
+      "#!/bin/sh\n#SBATCH --requeue --signal=USR2@300 --open-mode=append\nsrun -n 2 x\n", "x.sh");
+  CHECK(job.job.slurm.requeue);
+  CHECK(job.job.slurm.warn == std::chrono::minutes(5));
+  CHECK(job.job.slurm.warn_signal == "USR2");
+  CHECK(tells(job, "took  x.sh:2: --requeue: slurm.requeue"));
+  const ImportedJob other =
+      import_one("#!/bin/sh\n#SBATCH --signal=B:USR1@300 --no-requeue\nsrun -n 2 x\n", "x.sh");
+  CHECK(!other.job.slurm.requeue);
+  CHECK(other.job.slurm.warn.count() == 0);
+  CHECK(tells(other, "left  x.sh:2: --signal: slurm.warn takes a signal by its name"));
+}
+
 TEST_CASE("a number of cores is one") {
   CHECK(import_fault(str_cat(kTfJob,
                              "    PS: {template: {spec: {containers: [{resources: "

@@ -158,6 +158,27 @@ std::string parse_accounting(std::string_view text) {
   return state;
 }
 
+std::string requeue_reason(std::string_view launcher_log) {
+  struct Known {
+    std::string_view mark;
+    std::string_view reason;
+  };
+  constexpr Known kCauses[] = {{"DUE TO PREEMPTION", "it was preempted"},
+                               {"DUE TO NODE FAILURE", "a machine of it was lost"},
+                               {"DUE TO JOB REQUEUE", "it was requeued, as scontrol does"}};
+  std::string_view reason = "Slurm has ended it, and did not say why";
+  size_t last = 0;
+  for (const Known& cause : kCauses) {
+    const size_t at = launcher_log.rfind(cause.mark);
+    if (at == std::string_view::npos || at < last) continue;
+    last = at;
+    reason = cause.reason;
+  }
+  return std::string(reason);
+}
+
+bool is_pending(const QueueRow& row) { return is_pending(row.state); }
+
 bool is_active(const QueueRow& row) { return is_pending(row.state) || is_running(row.state); }
 
 LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted) {

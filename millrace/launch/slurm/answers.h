@@ -36,6 +36,12 @@ std::string parse_accounting(std::string_view text);
 // accounts say, if it keeps any.
 LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted);
 
+// Why Slurm has ended a job that it begins again, from the last lines that the job's script and
+// Slurm have written: "it was preempted". Where they do not say, that.
+std::string requeue_reason(std::string_view launcher_log);
+
+// It waits, for the first time or again.
+bool is_pending(const QueueRow& row);
 // The manager still has something to do with it.
 bool is_active(const QueueRow& row);
 

@@ -72,6 +72,18 @@ TEST_CASE("a job that the manager has forgotten is looked up in its accounts, if
   CHECK(parse_accounting("").empty());
 }
 
+TEST_CASE("why a job is begun again stands in what its script and Slurm have written last") {
+  const std::string requeued =
+      "slurmstepd: error: *** JOB 4 ON n1 CANCELLED AT 2026-11-30T08:00:00 DUE TO JOB REQUEUE "
+      "***\n";
+  const std::string preempted =
+      "slurmstepd: error: *** JOB 4 ON n1 CANCELLED AT 2026-11-30T08:00:00 DUE TO PREEMPTION ***\n";
+  CHECK(requeue_reason(requeued) == "it was requeued, as scontrol does");
+  CHECK(requeue_reason(requeued + "millrace: map:0 runs\n" + preempted) == "it was preempted");
+  CHECK(requeue_reason(preempted + requeued) == "it was requeued, as scontrol does");
+  CHECK(requeue_reason("") == "Slurm has ended it, and did not say why");
+}
+
 TEST_CASE("the time that is left is told in four ways") {
   CHECK(parse_time_left("50\n") == 50s);
   CHECK(parse_time_left(" 1:24\n") == 84s);

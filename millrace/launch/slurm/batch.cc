@@ -38,10 +38,16 @@ void append_directive(std::string& text, std::string_view directive) {
   str_append(&text, "#SBATCH ", directive, "\n");
 }
 
+bool may_lose_tasks(const JobSpec& job) {
+  return std::ranges::any_of(job.roles,
+                             [](const RoleSpec& role) { return role.may_lose.of(role.count) > 0; });
+}
+
 // Of the machines of one component.
 void append_component(std::string& text, const JobSpec& job, const RoleSpec& role, int tasks) {
-  append_directive(text, "--no-requeue");
-  append_directive(text, "--no-kill");
+  const bool requeue = job.slurm.requeue;
+  append_directive(text, requeue ? "--requeue" : "--no-requeue");
+  if (!requeue || may_lose_tasks(job)) append_directive(text, "--no-kill");
   if (!job.queue.empty()) append_directive(text, str_cat("--partition=", job.queue));
   const SlurmWishes& wishes = job.slurm;
   if (!wishes.account.empty()) append_directive(text, str_cat("--account=", wishes.account));
@@ -90,6 +96,9 @@ Status check_for_slurm(const JobSpec& job) {
       return invalid("nodes: '", feature, "' is no feature of machines");
     }
   }
+  if (job.time_limit && job.slurm.warn >= *job.time_limit)
+    return invalid("slurm.warn: ", duration_text_of(job.slurm.warn), " before a time limit of ",
+                   duration_text_of(*job.time_limit), " is before the job begins; say less");
   if (job.queue.find_first_of(kNoWord) != std::string::npos)
     return invalid("queue: '", job.queue, "' is no partition");
   return {};
@@ -118,6 +127,7 @@ Result<std::string> slurm_batch_script(const JobSpec& job, const std::string& fo
     append_directive(text, str_cat("--output=", launcher_log_in(folder)));
     append_directive(text, str_cat("--comment=", folder));
   }
+  if (job.slurm.requeue) append_directive(text, "--open-mode=append");
   // What Slurm ends, for its time or for somebody with more priority, is asked before. The job's
   // own limit comes before either.
   const seconds notice = ceil<seconds>(time_to_end(job)) + seconds(5);

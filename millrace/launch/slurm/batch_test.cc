@@ -61,6 +61,27 @@ TEST_CASE("what is asked of Slurm alone stands in the script, for each component
   CHECK(script.find("#SBATCH --constraint=(a100|h100)&ssd\n") != std::string::npos);
 }
 
+TEST_CASE("a job that Slurm may begin again is ended as a whole, unless it may lose tasks") {
+  JobSpec job = counting_words();
+  job.slurm.requeue = true;
+  std::string script = slurm_batch_script(job).value();
+  CHECK(script.find("#SBATCH --open-mode=append\n") != std::string::npos);
+  CHECK(script.find("#SBATCH --requeue\n#SBATCH --partition=short\n") != std::string::npos);
+  CHECK(script.find("\nslurm:\n  requeue: true\n") != std::string::npos);
+  job.roles[1].may_lose = {.amount = 1};
+  script = slurm_batch_script(job).value();
+  CHECK(script.find("#SBATCH --requeue\n#SBATCH --no-kill\n") != std::string::npos);
+}
+
+TEST_CASE("tasks are not warned before they begin") {
+  JobSpec job = counting_words();
+  job.slurm.warn = 89s;
+  CHECK(slurm_batch_script(job).value().find("  warn: 89s\n") != std::string::npos);
+  job.slurm.warn = 2min;
+  CHECK(slurm_batch_script(job).status().message() ==
+        "slurm.warn: 2m before a time limit of 90s is before the job begins; say less");
+}
+
 TEST_CASE("a secret of a cluster is none of Slurm's, and others are in no script") {
   JobSpec job = counting_words();
   job.secrets = {{"PASSWORD", {SecretSource::Kind::environment, "OWN_PASSWORD"}}};

@@ -131,6 +131,9 @@ Result<std::vector<LauncherSight>> SlurmHost::see(const std::vector<KeptJob>& jo
     const std::vector<QueueRow> own = rows_of(job, rows);
     sights.push_back(
         launcher_sight(own, own.empty() ? accounted(job.submission.number) : std::string()));
+    if (sights.back().stage == LauncherSight::Stage::pending && job.job.slurm.requeue)
+      sights.back().again =
+          str_cat(requeue_reason(last_text(launcher_log_in(job.folder))), ", and is queued again");
   }
   return sights;
 }
@@ -158,8 +161,8 @@ Status SlurmHost::end(const KeptJob& job) {
     if (now >= by_slurm + kToBeGone)
       return error(Code::deadline_exceeded, "job ", number,
                    " is still there: squeue --job=", number, " shows what it waits for");
-    const bool is_pending = own[0].machine.empty();
-    const int due = is_pending || now >= by_slurm ? 2 : 1;
+    const bool waits = own[0].machine.empty() || is_pending(own[0]);
+    const int due = waits || now >= by_slurm ? 2 : 1;
     if (sent >= due) continue;
     sent = due;
     std::vector<std::string> words = {"scancel", number};

@@ -34,6 +34,7 @@ class SlurmHost final : public LauncherHost {
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // Asks the launcher to end the tasks within the job's grace; then Slurm does.
   Status end(const KeptJob& job) override;
+  bool may_begin_again(const JobSpec& job) override { return job.slurm.requeue; }
   // Within the allocation, which is large enough for all that the job may have.
   Status can_scale() override { return {}; }
   // A step of its own on the task's machine, in what the job has been given (--overlap); its

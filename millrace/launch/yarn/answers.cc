@@ -85,6 +85,17 @@ std::string end_of_master(const ApplicationState& application) {
   return str_cat("its launcher has ended with code ", code, shell.empty() ? "" : ": ", shell);
 }
 
+// Of a job without HDFS. What YARN says at length has a secret in it.
+std::string files_not_had(std::string_view said) {
+  const std::string_view fault = after(said, "java.net.");
+  const bool is_plain = !fault.empty() && fault.find('/') == std::string_view::npos;
+  return str_cat(
+      "its launcher's machine could not have the job's files from where it was submitted",
+      is_plain ? " (" : "", is_plain ? fault : "", is_plain ? ")" : "",
+      ": that has to be reached from there until submit has ended (MILLRACE_HOST says by "
+      "which address)");
+}
+
 std::string wait_of(const ApplicationState& application) {
   const std::string& said = application.diagnostics;
   if (says(said, {"AM container is launched", "AM is launched"}))
@@ -194,6 +205,9 @@ LauncherSight launcher_sight(const ApplicationState& application) {
   if (application.state == "KILLED") {
     sight.cancelled = true;
     sight.why = words.empty() ? "YARN, which was told to kill it" : words;
+  } else if (says(application.diagnostics, {"exitCode: -1000"})) {
+    const bool is_by_http = says(application.diagnostics, {" http://"});
+    sight.why = is_by_http ? files_not_had(application.diagnostics) : end_of_master(application);
   } else if (says(application.diagnostics, {"exitCode: -100", "lost node"})) {
     sight.why = "the machine where its launcher ran is lost";
   } else if (says(application.diagnostics, {"exitCode: -102"})) {

@@ -177,5 +177,25 @@ TEST_CASE("the racks of machines are kept as they were told") {
   CHECK(parse_nodes("{}").status().code() == Code::unavailable);
 }
 
+TEST_CASE("files that who submitted no longer gives are said, and no secret is") {
+  ApplicationState application{
+      .state = "FAILED",
+      .final_status = "FAILED",
+      .diagnostics =
+          "Application application_1_0001 failed 1 times due to AM Container for "
+          "appattempt_1_0001_000001 exited with  exitCode: -1000\nFailing this "
+          "attempt.Diagnostics: "
+          "Failed to download resource { { http://10.0.0.7:4000/d00r/programs.tar, 0, ARCHIVE, "
+          "null "
+          "},pending,[(container_1)],1,DOWNLOADING} java.net.ConnectException: Connection "
+          "refused\n"};
+  CHECK(launcher_sight(application)
+            .why.starts_with(
+                "its launcher's machine could not have the job's files from where it was submitted "
+                "(ConnectException: Connection refused): "));
+  application.diagnostics += "java.net.A: http://10.0.0.7:4000/d00r/programs.tar";
+  CHECK(launcher_sight(application).why.find("d00r") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

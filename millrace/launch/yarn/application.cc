@@ -181,12 +181,27 @@ std::string describe_files(const JobSpec& job, const std::string& folder) {
   std::string text =
       str_cat("# No folder is shared: a task works in its container's own, where it finds\n",
               "#   programs/  millrace and the job's programs, before all others on the PATH\n");
+  size_t number = 0;
   for (const std::string& file : job.files) {
-    const LocalResource resource = staged_file(folder, file);
+    const LocalResource resource =
+        is_by_submitter(job) ? numbered_file(folder, file, number++) : staged_file(folder, file);
     str_append(&text, "#   ", resource.name, resource.is_archive ? "/" : "", "  of ", file,
                ", through ", resource.url, resource.is_archive ? ", unpacked\n" : "\n");
   }
+  if (is_by_submitter(job))
+    str_append(&text,
+               "# The launcher has all of it from where it is submitted, and gives it to the ",
+               "others' machines.\n");
   return text;
+}
+
+// Of a job without HDFS, as far as it is known before its files are looked at.
+std::vector<LocalResource> sent_resources(const JobSpec& job, const std::string& folder) {
+  std::vector<LocalResource> resources;
+  for (const std::string& file : job.files)
+    resources.push_back(numbered_file(folder, file, resources.size()));
+  resources.push_back(staged_programs(folder));
+  return resources;
 }
 
 }  // namespace
@@ -199,6 +214,10 @@ Result<std::string> describe_yarn_application(const JobSpec& job) {
                     .directory = "DIRECTORY",
                     .schedulers = {"RESOURCEMANAGER:8030"}};
   if (is_staged) launch.resources = staged_for_launcher(folder);
+  if (is_by_submitter(job)) {
+    const std::vector<LocalResource> passed = passed_on(sent_resources(job, folder));
+    launch.resources.insert(launch.resources.end(), passed.begin(), passed.end());
+  }
   MR_ASSIGN(const ordered_json application, yarn_application(job, launch));
   return str_cat(describe_containers(job),
                  is_staged ? describe_files(job, folder) : describe_shipped(job),

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "millrace/launch/yarn/staged_job.h"
+
 namespace millrace {
 namespace {
 
@@ -294,6 +296,27 @@ TEST_CASE("through HDFS YARN brings the files, and the launcher collects outputs
   CHECK(describe_yarn_application(job).value().find(
             "# comes back of map: part-* to outputs/map_INDEX, when the job has ended, where it "
             "was submitted\n{") != std::string::npos);
+}
+
+TEST_CASE("without HDFS the launcher has all of it from who submits, and passes it on") {
+  JobSpec job = counting_words();
+  job.files = {"count.py", "env.tar.gz"};
+  job.staging = kBySubmitter;
+  const std::string text = describe_yarn_application(job).value();
+  CHECK(text.find(R"(# No folder is shared: a task works in its container's own, where it finds
+#   programs/  millrace and the job's programs, before all others on the PATH
+#   count.py  of count.py, through http://SUBMITTER/SECRET/files/0
+#   env/  of env.tar.gz, through http://SUBMITTER/SECRET/files/1.tar.gz, unpacked
+# The launcher has all of it from where it is submitted, and gives it to the others' machines.
+{)") != std::string::npos);
+  CHECK(text.find(R"(          "key": "job/sent/files/1.tar.gz",
+          "value": {
+            "resource": "http://SUBMITTER/SECRET/files/1.tar.gz",
+            "type": "FILE",)") != std::string::npos);
+  CHECK(text.find(R"(          "key": "programs",
+          "value": {
+            "resource": "http://SUBMITTER/SECRET/programs.tar",
+            "type": "ARCHIVE",)") != std::string::npos);
 }
 
 TEST_CASE("a task is reached by an errand that asks for its container") {

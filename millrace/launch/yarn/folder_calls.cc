@@ -6,6 +6,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/same_secret.h"
+#include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
 namespace {
@@ -16,6 +17,8 @@ constexpr std::string_view kEndOfHead = "\r\n\r\n";
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kAt = "?at=";
 constexpr std::string_view kLogs = "logs/";
+constexpr std::string_view kPacks = "packs/";
+constexpr std::string_view kSentFiles = "/files/";
 
 std::optional<uint64_t> number_in(std::string_view text) {
   uint64_t number = 0;
@@ -52,6 +55,19 @@ Status no_sense() { return invalid("what was asked makes no sense"); }
 
 }  // namespace
 
+// Takes the door off the path.
+bool FolderCalls::shows_secret(FolderCall& call) const {
+  if (call.method != "GET" && call.method != "HEAD") return is_same_secret(call.token, token_);
+  std::string_view path = call.path;
+  if (door_.empty() || !path.starts_with('/')) return false;
+  path.remove_prefix(1);
+  const std::string_view door = path.substr(0, path.find('/'));
+  if (!is_same_secret(door, door_)) return false;
+  call.path = path.substr(door.size());
+  call.is_by_door = true;
+  return true;
+}
+
 Result<std::optional<FolderCall>> FolderCalls::next() {
   if (is_over_) return std::optional<FolderCall>();
   const size_t head = bytes_.find(kEndOfHead);
@@ -79,7 +95,7 @@ Result<std::optional<FolderCall>> FolderCalls::next() {
       call.token = value.substr(kBearer.size());
     if (is_same_name(name, "Transfer-Encoding")) return invalid("bodies come in one piece here");
   }
-  if (!is_same_secret(call.token, token_)) {
+  if (!shows_secret(call)) {
     is_over_ = true;
     bytes_.clear();
     return std::optional<FolderCall>(std::move(call));
@@ -95,6 +111,11 @@ std::string folder_answer(int code, std::string_view body) {
   const std::string_view words = code / 100 == 2 ? "OK" : "No";
   return str_cat("HTTP/1.1 ", code, " ", words, "\r\nContent-Length: ", body.size(), "\r\n\r\n",
                  body);
+}
+
+std::string file_answer_head(uint64_t size) {
+  return str_cat("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ",
+                 size, "\r\n\r\n");
 }
 
 std::string wanted_text(const std::vector<FilePart>& wanted) {
@@ -151,9 +172,15 @@ Result<FilePart> parse_written(std::string_view path) {
 }
 
 bool may_read(std::string_view name) {
-  if (name.starts_with(kLogs)) return is_plain(name.substr(kLogs.size()));
-  return name == "journal" || name == "launcher.log" ||
+  for (const std::string_view folder : {kLogs, kPacks})
+    if (name.starts_with(folder)) return is_plain(name.substr(folder.size()));
+  return name == "journal" || name == "launcher.log" || name == kPacksList || name == kLeftFile ||
          (is_plain(name) && name.starts_with("container_") && name.ends_with(".sh"));
+}
+
+bool may_fetch(std::string_view path) {
+  const bool is_file = path.starts_with(kSentFiles);
+  return path.starts_with('/') && is_plain(path.substr(is_file ? kSentFiles.size() : 1));
 }
 
 bool may_write(std::string_view name) {

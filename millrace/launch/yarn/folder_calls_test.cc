@@ -41,6 +41,31 @@ TEST_CASE("of a stranger's call nothing is kept but that it came") {
   CHECK_FALSE(calls.next().value());
 }
 
+TEST_CASE("who knows no header shows the door, which opens nothing else") {
+  FolderCalls calls("77", "d00r");
+  calls.feed(
+      "GET /d00r/files/0.tar.gz HTTP/1.1\r\nRange: bytes=5-9\r\n\r\n"
+      "HEAD /d00r/programs.tar HTTP/1.1\r\nHost: n1\r\n\r\n");
+  const FolderCall first = calls.next().value().value();
+  CHECK(first.is_by_door);
+  CHECK(first.path == "/files/0.tar.gz");
+  const FolderCall second = calls.next().value().value();
+  CHECK(second.method == "HEAD");
+  CHECK(second.path == "/programs.tar");
+  for (const std::string path : {"/d00/a", "/d00r2/a", "/", "/a", "d00r/a", "//d00r/a", "/77/a"}) {
+    FolderCalls others("77", "d00r"), closed("77");
+    for (FolderCalls* each : {&others, &closed}) {
+      each->feed(str_cat("GET ", path, " HTTP/1.1\r\nAuthorization: Bearer 77\r\n\r\n"));
+      CHECK_FALSE(each->next().value().value().is_by_door);
+      CHECK(each->is_over());
+    }
+  }
+  FolderCalls writes("77", "d00r");
+  writes.feed("PUT /d00r/container_0.out?at=0 HTTP/1.1\r\nAuthorization: Bearer d00r\r\n\r\n");
+  CHECK_FALSE(writes.next().value().value().is_by_door);
+  CHECK(writes.is_over());
+}
+
 TEST_CASE("what is no call, or too long a one, is refused") {
   for (const std::string& bytes :
        {std::string("nonsense\r\n\r\n"), std::string("GET /\r\n\r\n"),
@@ -81,6 +106,18 @@ TEST_CASE("only what tasks write is written, and no path leads out of the folder
   for (const char* name : {"journal", "launcher.log", "logs/map_0.2.log", "container_0.sh"})
     CHECK(may_read(name));
   for (const char* name : {"staged", "job.yaml", "logs/../staged", "logs/", "/etc/passwd", ""})
+    CHECK_FALSE(may_read(name));
+}
+
+TEST_CASE("through the door nothing is had but what goes along") {
+  for (const char* path : {"/programs.tar", "/job.yaml", "/files/0", "/files/11.tar.gz"})
+    CHECK(may_fetch(path));
+  for (const char* path : {"", "/", "/files/", "/..", "/../journal", "/files/../../job.yaml",
+                           "/files/a/b", "/.hidden", "programs.tar", "/other/a", "//etc/passwd"})
+    CHECK_FALSE(may_fetch(path));
+  for (const char* name : {"left", "packs.list", "packs/map_1", "logs/map_1.log"})
+    CHECK(may_read(name));
+  for (const char* name : {"secrets", "staged", "packs/../staged", "packs/", "sent/programs.tar"})
     CHECK_FALSE(may_read(name));
 }
 

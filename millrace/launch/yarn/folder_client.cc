@@ -85,4 +85,8 @@ Status FolderClient::wish(const Server& server, std::string_view line) {
   return ask(server, "POST", "/wishes", line).status();
 }
 
+Status FolderClient::taken(const Server& server) {
+  return ask(server, "POST", "/taken", "").status();
+}
+
 }  // namespace millrace

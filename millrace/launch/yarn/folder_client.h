@@ -34,6 +34,8 @@ class FolderClient {
                std::string_view bytes);
   // A line of scaling.h. Errors: NOT_FOUND if the launcher heeds none.
   Status wish(const Server& server, std::string_view line);
+  // All that it has left is here.
+  Status taken(const Server& server);
 
  private:
   Result<std::string> ask(const Server& server, const std::string& method, const std::string& path,

@@ -14,16 +14,22 @@
 
 namespace millrace {
 
-class FolderServer {
- public:
+struct FolderServerOptions {
+  std::string folder = {};
+  std::string token = {};
+  // What is given to whoever comes by the door; links in it are followed. Empty: there is none.
+  std::string door = {};
+  std::string sent = {};
   // So many may be connected; with one more, whoever has been silent longest has to go. A task that
   // has to asks again.
-  static constexpr size_t kMostCallers = 4096;
+  size_t most_callers = 4096;
+};
 
+class FolderServer {
+ public:
   // At a free port of all of this machine's addresses. Errors: UNAVAILABLE with what the system
   // says.
-  static Result<FolderServer> listen(std::string folder, std::string token,
-                                     size_t most_callers = kMostCallers);
+  static Result<FolderServer> listen(FolderServerOptions options);
 
   int port() const { return port_; }
 
@@ -37,34 +43,35 @@ class FolderServer {
   std::string answer(const FolderCall& call) const;
 
  private:
-  FolderServer(std::string folder, std::string token, Descriptor listener, int port,
-               size_t most_callers)
-      : folder_(std::move(folder)),
-        token_(std::move(token)),
-        listener_(std::move(listener)),
-        port_(port),
-        most_callers_(most_callers) {}
+  FolderServer(FolderServerOptions options, Descriptor listener, int port)
+      : options_(std::move(options)), listener_(std::move(listener)), port_(port) {}
 
   struct Caller {
     Descriptor socket;
     FolderCalls calls;
     std::string answers = {};  // not sent yet
     uint64_t heard = 0;        // larger: later
+    Descriptor file = {};      // what is sent behind them, as long as it is open
+    off_t file_at = 0;
+    uint64_t file_left = 0;
+
+    bool is_busy() const { return !answers.empty() || file.is_open(); }
   };
   void accept_callers();
-  // False when it is gone.
+  // These: false when it is gone.
   bool hear(Caller& caller);
-  static bool tell(Caller& caller);
+  bool take(Caller& caller);
+  bool tell(Caller& caller);
+  bool tell_file(Caller& caller);
+  void fetch(Caller& caller, const FolderCall& call) const;
   std::string read(const std::vector<FilePart>& wanted) const;
   std::string write(const FilePart& part, std::string_view bytes) const;
 
-  std::string folder_;
-  std::string token_;
+  FolderServerOptions options_;
   Descriptor listener_;
   int port_;
   std::map<int, Caller> callers_;  // by the number of the socket
   uint64_t times_heard_ = 0;
-  size_t most_callers_;
 };
 
 }  // namespace millrace

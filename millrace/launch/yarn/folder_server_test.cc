@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,9 +19,15 @@ namespace {
 
 class Served {
  public:
-  explicit Served(size_t most_callers = FolderServer::kMostCallers)
-      : server_(FolderServer::listen(folder(), "77", most_callers).value()) {
+  explicit Served(size_t most_callers = 4096)
+      : server_(FolderServer::listen({.folder = folder(),
+                                      .token = "77",
+                                      .door = "d00r",
+                                      .sent = folder() + "/sent",
+                                      .most_callers = most_callers})
+                    .value()) {
     std::filesystem::create_directory(folder() + "/logs");
+    std::filesystem::create_directories(folder() + "/sent/files");
   }
   std::string folder() const { return directory_.path(""); }
   void write(const std::string& name, std::string_view text) {
@@ -107,6 +114,14 @@ class Caller {
     const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     return size == 0 ? "closed" : bytes.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0)));
   }
+  // In the middle of what was sent, as by a fault of the network.
+  bool is_cut_off() const {
+    std::string bytes(1'000'000, ' ');
+    for (;;) {
+      const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), 0);
+      if (size <= 0) return size < 0 && errno == ECONNRESET;
+    }
+  }
 
  private:
   Descriptor socket_;
@@ -122,6 +137,84 @@ TEST_CASE("a stranger is told so, and may not go on to send what he has announce
   served.run();
   CHECK(stranger.hears().starts_with("HTTP/1.1 401 "));
   CHECK(stranger.hears() == "closed");
+}
+
+// All that has come, the server being given its turns.
+std::string all_of(Served& served, const Caller& caller) {
+  std::string all;
+  for (int silent = 0; silent < 3;) {
+    served.run();
+    const std::string more = caller.hears();
+    if (more == "closed") return all + "(closed)";
+    silent = more.empty() ? silent + 1 : 0;
+    all += more;
+  }
+  return all;
+}
+
+TEST_CASE("who comes by the door has the file, one behind the other on a connection") {
+  Served served;
+  const std::string archive(3'000, 'a');
+  served.write("sent/files/0.tar.gz", archive);
+  served.write("sent/racks", "");
+  served.write("sent/job.yaml", "name: words\n");
+  const Caller yarn(served);
+  yarn.say(
+      "GET /d00r/files/0.tar.gz HTTP/1.1\r\n\r\nHEAD /d00r/files/0.tar.gz HTTP/1.1\r\n\r\n"
+      "GET /d00r/racks HTTP/1.1\r\n\r\nGET /d00r/none HTTP/1.1\r\n\r\n"
+      "GET /d00r/job.yaml HTTP/1.1\r\n\r\n");
+  CHECK(all_of(served, yarn) == str_cat(file_answer_head(3'000), archive, file_answer_head(3'000),
+                                        file_answer_head(0), folder_answer(404, ""),
+                                        file_answer_head(12), "name: words\n"));
+}
+
+TEST_CASE("a stranger at the door is told so and hung up on, and no path leads out of it") {
+  Served served;
+  served.write("journal", "begun\n");
+  served.write("sent/job.yaml", "name: words\n");
+  for (const char* path : {"/door/job.yaml", "/job.yaml", "/"}) {
+    const Caller stranger(served);
+    stranger.say(str_cat("GET ", path, " HTTP/1.1\r\n\r\n"));
+    const std::string heard = all_of(served, stranger);
+    CHECK(heard.starts_with("HTTP/1.1 401 "));
+    CHECK(heard.ends_with("(closed)"));
+  }
+  const Caller known(served);
+  known.say("GET /d00r/../journal HTTP/1.1\r\n\r\nGET /d00r/files HTTP/1.1\r\n\r\n");
+  CHECK(all_of(served, known) == folder_answer(404, "") + folder_answer(404, ""));
+}
+
+TEST_CASE("who takes a large file slowly keeps nobody else waiting, and hears when it is cut off") {
+  Served served(2);
+  served.write("sent/programs.tar", std::string(30'000'000, 'p'));
+  const Caller slow(served);
+  slow.say("GET /d00r/programs.tar HTTP/1.1\r\n\r\n");
+  for (int i = 0; i < 5; ++i) served.run();
+  const Caller quick(served);
+  quick.say(kRead);
+  served.run();
+  CHECK(quick.hears() == folder_answer(200, "all\n"));
+  CHECK(slow.hears().starts_with("HTTP/1.1 200 "));
+  // Room for a third: an early end would be taken for the file's.
+  const Caller third(served);
+  served.run();
+  third.say(kRead);
+  served.run();
+  CHECK(third.hears() == folder_answer(200, "all\n"));
+  CHECK(slow.is_cut_off());
+}
+
+TEST_CASE("who takes what is left is noted, and when it has all of it") {
+  Served served;
+  served.write("left", "journal\n");
+  CHECK(served.ask({"POST", "/read", "", "0 journal\n"}) == folder_answer(200, "all\n"));
+  CHECK_FALSE(std::filesystem::exists(served.folder() + "/taking"));
+  CHECK(served.ask({"POST", "/read", "", "0 left\n"}).ends_with("left 0 8\njournal\nall\n"));
+  CHECK(std::filesystem::exists(served.folder() + "/taking"));
+  CHECK_FALSE(std::filesystem::exists(served.folder() + "/taken"));
+  CHECK(served.ask({"POST", "/taken", "78", ""}).starts_with("HTTP/1.1 401 "));
+  CHECK(served.ask({"POST", "/taken", "", ""}) == folder_answer(200, ""));
+  CHECK(std::filesystem::exists(served.folder() + "/taken"));
 }
 
 TEST_CASE("where too many have connected, who has been silent longest gives way") {

@@ -55,7 +55,10 @@ Result<StagedJob> parse_staged_job(std::string_view text) {
   return job;
 }
 
+bool is_by_submitter(const JobSpec& job) { return job.staging == kBySubmitter; }
+
 std::string staged_folder_of(const JobSpec& job, const std::string& application) {
+  if (is_by_submitter(job)) return "http://SUBMITTER/SECRET";
   std::string folder = job.staging;
   while (folder.ends_with('/')) folder.pop_back();
   return str_cat(folder, "/.millrace/", application);
@@ -66,6 +69,38 @@ LocalResource staged_file(const std::string& folder, const std::string& path) {
   return {.name = placed.name,
           .url = str_cat(folder, "/files/", base_name(path)),
           .is_archive = placed.is_archive};
+}
+
+LocalResource numbered_file(const std::string& folder, const std::string& path, size_t number) {
+  const PlacedFile placed = placed_as(path);
+  // By its end YARN knows an archive.
+  const std::string_view end =
+      placed.is_archive ? base_name(path).substr(placed.name.size()) : std::string_view();
+  return {.name = placed.name,
+          .url = str_cat(folder, "/files/", number, end),
+          .is_archive = placed.is_archive};
+}
+
+std::vector<LocalResource> passed_on(const std::vector<LocalResource>& resources) {
+  std::vector<LocalResource> passed;
+  for (const LocalResource& it : resources) {
+    const std::string_view name = base_name(it.url);
+    const bool is_file = it.url.ends_with(str_cat("/files/", name));
+    passed.push_back(
+        {.name = str_cat("job/", kSentFolder, is_file ? "/files/" : "/", name), .url = it.url});
+  }
+  return passed;
+}
+
+std::string door_of(const StagedJob& job) {
+  return job.folder.starts_with("http://") ? std::string(base_name(job.folder)) : std::string();
+}
+
+std::vector<LocalResource> served_by(const StagedJob& job, const std::string& address) {
+  std::vector<LocalResource> resources = job.resources;
+  for (LocalResource& it : resources)
+    it.url = str_cat("http://", address, "/", door_of(job), it.url.substr(job.folder.size()));
+  return resources;
 }
 
 LocalResource staged_programs(const std::string& folder) {

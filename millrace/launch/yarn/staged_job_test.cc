@@ -58,5 +58,28 @@ TEST_CASE("files that would lie in each other's places are refused, and a place 
   CHECK(check_staged(elsewhere).message().starts_with("directory: with files a task works"));
 }
 
+TEST_CASE("without HDFS files have numbers, first of the submitter and then of the launcher") {
+  const StagedJob job{.folder = "http://10.0.0.7:4000/d00r",
+                      .resources = {numbered_file("http://10.0.0.7:4000/d00r", "a/b c%.txt", 0),
+                                    numbered_file("http://10.0.0.7:4000/d00r", "lib/env.tar.gz", 1),
+                                    staged_programs("http://10.0.0.7:4000/d00r")}};
+  CHECK(job.resources[0].name == "b c%.txt");
+  CHECK(job.resources[0].url == "http://10.0.0.7:4000/d00r/files/0");
+  CHECK(job.resources[1].name == "env");
+  CHECK(job.resources[1].url == "http://10.0.0.7:4000/d00r/files/1.tar.gz");
+  CHECK(job.resources[1].is_archive);
+  CHECK(door_of(job) == "d00r");
+  CHECK(door_of({.folder = "hdfs://nn:8020/me"}).empty());
+  const std::vector<LocalResource> served = served_by(job, "n1:5000");
+  CHECK(served[1].url == "http://n1:5000/d00r/files/1.tar.gz");
+  CHECK(served[2].url == "http://n1:5000/d00r/programs.tar");
+  const std::vector<LocalResource> passed = passed_on(job.resources);
+  CHECK(passed[0].name == "job/sent/files/0");
+  CHECK(passed[1].name == "job/sent/files/1.tar.gz");
+  CHECK_FALSE(passed[1].is_archive);
+  CHECK(passed[2].name == "job/sent/programs.tar");
+  CHECK(passed[2].url == job.resources[2].url);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,71 +1,16 @@
 #include "millrace/launch/yarn/staged_launches.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "millrace/base/str_cat.h"
-#include "millrace/launch/descriptor.h"
 #include "millrace/launch/local_secrets.h"
 #include "millrace/launch/shipping/packed_outputs.h"
 #include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/shipping/program_bundle.h"
 #include "millrace/launch/yarn/application.h"
+#include "millrace/launch/yarn/staged_copy.h"
 
 namespace millrace {
-namespace {
-
-// What HDFS is asked by, in the launcher's container as here; it is loaded by its name.
-constexpr const char* kCurlLibrary = "/libcurl";
-
-// Held while the copy of a launcher's folder is continued: others may look at the job, too.
-class CopyLock {
- public:
-  explicit CopyLock(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    while (file_.is_open() && flock(file_.number(), LOCK_EX) != 0 && errno == EINTR) continue;
-  }
-
- private:
-  Descriptor file_;
-};
-
-// In the job's folder here: its outputs have been brought.
-constexpr const char* kBroughtFile = "outputs.brought";
-
-std::string staged_in(const std::string& folder) { return str_cat(folder, "/", kStagedFile); }
-
-Result<std::string> text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file.is_open() || file.bad()) return unavailable("can't read '", path, "'");
-  return text.str();
-}
-
-Result<StagedJob> read_staged(const std::string& folder) {
-  MR_ASSIGN(const std::string text, text_of(staged_in(folder)));
-  return parse_staged_job(text);
-}
-
-// That of this process, which has asked HDFS by now.
-std::vector<std::string> loaded_curl() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const size_t path = line.find('/');
-    if (path != std::string::npos && line.find(kCurlLibrary) != std::string::npos) {
-      const std::string file = line.substr(path);
-      return {file.substr(0, file.find(" (deleted)"))};
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 bool StagedLaunches::is_staged(const std::string& folder) {
   std::error_code ignored;
   return std::filesystem::exists(staged_in(folder), ignored);
@@ -79,6 +24,7 @@ Result<HdfsStaging*> StagedLaunches::staging() {
 }
 
 Result<StagedLaunch> StagedLaunches::send(const KeptJob& job) {
+  if (is_by_submitter(job.job)) return serve(job);
   const std::string folder = staged_folder_of(job.job, job.submission.number);
   MR_ASSIGN(HdfsStaging * hdfs, staging());
   MR_TRY(hdfs->make_folder(folder).with("staging"));
@@ -149,8 +95,11 @@ Status StagedLaunches::bring(const KeptJob& job, Launcher launcher, const std::s
   std::vector<std::string> names = {"journal", "launcher.log"};
   const auto& logs = wanted_[job.folder];
   names.insert(names.end(), logs.begin(), logs.end());
-  if (launcher == Launcher::over) return bring_kept(staged, job.folder, names);
-  return client_.bring({at, staged.token}, job.folder, names);
+  const bool has_hdfs = door_of(staged).empty();
+  if (launcher == Launcher::over)
+    return has_hdfs ? bring_kept(staged, job.folder, names) : Status();
+  MR_TRY(client_.bring({at, staged.token}, job.folder, names));
+  return has_hdfs ? Status() : take(job, staged, at);
 }
 
 Status StagedLaunches::bring_kept(const StagedJob& staged, const std::string& folder,
@@ -168,7 +117,9 @@ Status StagedLaunches::bring_kept(const StagedJob& staged, const std::string& fo
 }
 
 Result<std::string> StagedLaunches::bring_outputs(const KeptJob& job) {
-  if (!is_staged(job.folder) || !has_task_folders(launcher_ships(job.job))) return std::string();
+  if (!is_staged(job.folder)) return std::string();
+  if (is_by_submitter(job.job)) return taken_outputs(job);
+  if (!has_task_folders(launcher_ships(job.job))) return std::string();
   MR_ASSIGN(const StagedJob staged, read_staged(job.folder));
   const CopyLock lock(staged_in(job.folder));
   std::error_code ignored;
@@ -180,30 +131,39 @@ Result<std::string> StagedLaunches::bring_outputs(const KeptJob& job) {
     return error(Code::data_loss,
                  "outputs: its launcher has left none, as one that is killed; launcher.log in ",
                  job.folder, " may tell more");
-  MR_ASSIGN(const std::string text, text_of(list));
+  MR_ASSIGN(const std::string text, text_in(list));
   MR_ASSIGN(const std::vector<PackedOutputs> packed, parse_packed(text));
+  MR_TRY(put_outputs(job, packed, [&](const std::string& name) {
+    return bring_kept(staged, job.folder, {name});
+  }));
+  MR_TRY(write_whole_text(done, ""));
+  return outputs_text(job.job, packed.size());
+}
+
+Status StagedLaunches::put_outputs(
+    const KeptJob& job, const std::vector<PackedOutputs>& packed,
+    const std::function<Status(const std::string& name)>& bring_pack) {
+  std::error_code ignored;
   std::filesystem::create_directories(str_cat(job.folder, "/", kPacksFolder), ignored);
   for (const PackedOutputs& one : packed) {
     const std::string name = str_cat(kPacksFolder, "/", one.name);
     const std::string path = str_cat(job.folder, "/", name);
-    MR_TRY(bring_kept(staged, job.folder, {name}).with("outputs"));
+    MR_TRY(bring_pack(name).with("outputs"));
     const Status there = unpack_outputs(path, one, job.job.output_dir);
     std::filesystem::remove(path, ignored);
     MR_TRY(there.with("outputs"));
   }
-  MR_TRY(write_whole_text(done, ""));
-  return str_cat("outputs of ", packed.size(), packed.size() == 1 ? " task" : " tasks", " are in ",
-                 job.job.output_dir);
+  return {};
 }
 
 std::optional<KeptJob> StagedLaunches::want(const std::string& log) {
   const std::filesystem::path path(log);
-  KeptJob job{.folder = path.parent_path().parent_path().string()};
-  const Result<StagedJob> staged = read_staged(job.folder);
-  if (!staged.ok()) return {};
-  wanted_[job.folder].insert(str_cat("logs/", path.filename().string()));
-  job.submission.number = std::filesystem::path(staged->folder).filename().string();
-  return job;
+  const std::filesystem::path folder = path.parent_path().parent_path();
+  const JobFolders folders(folder.parent_path().string());
+  Result<KeptJob> job = folders.find(folder.filename().string());
+  if (!job.ok() || !is_staged(job->folder)) return {};
+  wanted_[job->folder].insert(str_cat("logs/", path.filename().string()));
+  return *std::move(job);
 }
 
 Status StagedLaunches::wish(const KeptJob& job, std::string_view line, const std::string& at) {
@@ -215,7 +175,8 @@ Status StagedLaunches::wish(const KeptJob& job, std::string_view line, const std
 }
 
 Status StagedLaunches::remove(const KeptJob& job) {
-  if (!is_staged(job.folder)) return {};
+  if (is_by_submitter(job.job)) stop_serving();
+  if (!is_staged(job.folder) || is_by_submitter(job.job)) return {};
   MR_ASSIGN(const StagedJob staged, read_staged(job.folder));
   MR_ASSIGN(HdfsStaging * hdfs, staging());
   cancel_token(staged.folder);

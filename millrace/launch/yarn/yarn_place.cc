@@ -8,6 +8,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
+#include "millrace/launch/local_signals.h"
 
 namespace millrace {
 namespace {
@@ -20,6 +21,8 @@ constexpr seconds kToBeDecided{20};
 // How long, after the job's grace, the launcher may take to end, and then YARN.
 constexpr seconds kAfterGrace{15};
 constexpr seconds kToBeGone{120};
+// As long nobody may have answered who has a job's files to give.
+constexpr seconds kSilenceWhileServing{120};
 // And to leave what the tasks have made, which may be much.
 constexpr seconds kToLeaveOutputs{1800};
 // What a launcher writes is brought from it, or, when it has ended, from where it has left it.
@@ -40,6 +43,14 @@ std::vector<std::string> curl_words(const std::string& method, const std::string
   if (has_kerberos) words.insert(words.end(), {"--negotiate", "--user", ":"});
   words.insert(words.end(), {"--", url});
   return words;
+}
+
+// Of a job without HDFS whose launcher nobody here has asked in time.
+void say_where_logs_are(const KeptJob& job, LauncherSight& sight) {
+  str_append(&sight.why, sight.why.empty() ? "" : "; ",
+             "nobody here has had its logs from its launcher, which YARN has among its own: yarn "
+             "logs -applicationId ",
+             job.submission.number);
 }
 
 // Of one that YARN no longer knows.
@@ -170,6 +181,34 @@ Status YarnHost::start(KeptJob& job) {
     if (is_decided(*state)) break;
     pause(kBetweenLooks);
   }
+  return is_by_submitter(job.job) ? see_off(job) : Status();
+}
+
+Status YarnHost::see_off(const KeptJob& job) {
+  const std::string& application = job.submission.number;
+  SignalWatch signals;
+  std::string told;
+  Clock::Time heard = clock_.now();
+  for (;; pause(kBetweenLooks)) {
+    if (const auto signal = signals.take()) {
+      MR_TRY(end(job));
+      return cancelled(to_text(*signal), ": it is taken back, since its files were still here");
+    }
+    const Result<ApplicationState> state = look_at(application);
+    if (!state.ok()) {
+      if (may_pass(state.status()) && clock_.now() < heard + kSilenceWhileServing) continue;
+      (void)kill(application);
+      return state.status();
+    }
+    heard = clock_.now();
+    if (state->state == "RUNNING" && !state->address.empty()) break;
+    if (is_over(*state)) return failed_precondition(launcher_sight(*state).why);
+    const LauncherSight sight = launcher_sight(*state);
+    if (sight.waits.empty() || sight.waits[0] == told) continue;
+    told = sight.waits[0];
+    if (options_.progress) options_.progress(told);
+  }
+  staged_.forget_sent(job);
   return {};
 }
 
@@ -202,6 +241,11 @@ Result<std::vector<LauncherSight>> YarnHost::see(const std::vector<KeptJob>& job
     if (!state.ok() && state.status().code() != Code::not_found) return state.status();
     MR_TRY(bring(job, state.ok() ? *state : forgotten_application()));
     sights.push_back(state.ok() ? launcher_sight(*state) : forgotten_launcher());
+    const bool has_begun =
+        (state.ok() && state->state == "FINISHED") || read_journal(job).start.has_value();
+    if (sights.back().stage == LauncherSight::Stage::gone && has_begun &&
+        StagedLaunches::is_lost(job.folder))
+      say_where_logs_are(job, sights.back());
   }
   return sights;
 }
@@ -225,7 +269,8 @@ Status YarnHost::bring(const KeptJob& job, ApplicationState state) {
 }
 
 Result<std::string> YarnHost::bring_outputs(const KeptJob& job) {
-  if (!StagedLaunches::is_staged(job.folder) || !has_task_folders(launcher_ships(job.job)))
+  const bool has_outputs = has_task_folders(launcher_ships(job.job));
+  if (!StagedLaunches::is_staged(job.folder) || !(has_outputs || is_by_submitter(job.job)))
     return std::string();
   // Its journal's end comes before its launcher's last act.
   const Clock::Time until = clock_.now() + kToLeaveOutputs;
@@ -233,9 +278,15 @@ Result<std::string> YarnHost::bring_outputs(const KeptJob& job) {
     const Result<ApplicationState> state = look_at(job.submission.number);
     if (state.status().code() == Code::not_found || (state.ok() && is_over(*state))) break;
     if (!state.ok() && !may_pass(state.status())) return state.status();
+    if (is_by_submitter(job.job) && state.ok()) {
+      const Status had = staged_.bring(job, StagedLaunches::Launcher::running, state->address);
+      if (had.ok()) break;
+      if (!may_pass(had)) return had;
+    }
     if (clock_.now() >= until)
-      return error(Code::deadline_exceeded, "outputs: its launcher still leaves them in ",
-                   job.job.staging, "; millrace wait ", job.job.name, " --on yarn asks again");
+      return error(Code::deadline_exceeded,
+                   "outputs: its launcher still leaves them; millrace wait ", job.job.name,
+                   " --on yarn asks again");
   }
   return staged_.bring_outputs(job);
 }
@@ -295,6 +346,9 @@ Status YarnHost::end(const KeptJob& job) {
         continue;
       }
     }
+    // It stays for who takes what it leaves, and this is who does.
+    if (sent == Sent::signal && is_by_submitter(job.job) && has_launcher)
+      (void)staged_.bring(job, StagedLaunches::Launcher::running, state->address);
     if (sent == Sent::kill || (sent == Sent::signal && now < by_yarn)) continue;
     Status killed = kill(application);
     // It may have ended, and been forgotten, since; the next look says so.

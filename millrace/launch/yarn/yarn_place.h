@@ -7,6 +7,7 @@
 // times.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct YarnOptions {
   std::string directory = {};                      // where the job is submitted
   std::vector<EnvironmentEntry> environment = {};  // of its launcher and its tasks
   StagedLaunchesOptions staged = {};               // of jobs whose machines share no folder
+  // Hears what a job that is submitted waits for, as long as this process has to stay for it.
+  std::function<void(const std::string& words)> progress = {};
   // Of one call of curl.
   Clock::Duration time_limit = std::chrono::seconds(30);
 };
@@ -41,6 +44,8 @@ class YarnHost final : public LauncherHost {
   Status end(const KeptJob& job) override;
   Status clear(const KeptJob& job) override { return staged_.remove(job); }
   Result<std::string> bring_outputs(const KeptJob& job) override;
+  // Its launcher stays a while for who takes what it leaves.
+  bool wants_company(const KeptJob& job) override { return is_by_submitter(job.job); }
   void want(const std::string& log) override;
   Status wish(const KeptJob& job, const ScaleWish& wish) override;
   Status can_scale() override { return {}; }
@@ -70,6 +75,9 @@ class YarnHost final : public LauncherHost {
   Status write_racks(const KeptJob& job);
   // What the launcher of a staged job has written, into its folder here; `state`: as it was seen.
   Status bring(const KeptJob& job, ApplicationState state);
+  // Of a job whose files are served from here: returns when its launcher has them. Errors: with
+  // what became of it, and nothing is left; CANCELLED by a signal.
+  Status see_off(const KeptJob& job);
   // Ends what may have come of a submission that was not answered.
   Status undo(const std::string& application);
 

@@ -100,7 +100,10 @@ def test_explain_shows_the_objects_for_kubernetes(command, job_file):
     refused = command("explain", job_file.name, "--on", "k8s")
     assert (refused.returncode, "has no image" in refused.stderr) == (2, True)
     elsewhere = command("explain", job_file.name, "--on", "mars")
-    assert (elsewhere.returncode, "local, ssh, k8s, slurm and yarn" in elsewhere.stderr) == (2, True)
+    assert (elsewhere.returncode, "local, ssh, k8s, slurm and yarn" in elsewhere.stderr) == (
+        2,
+        True,
+    )
 
 
 def test_the_schema_is_json_and_knows_the_keys(command):

@@ -76,7 +76,7 @@ TEST_CASE("a job that Slurm may begin again is ended as a whole, unless it may l
 TEST_CASE("tasks are not warned before they begin") {
   JobSpec job = counting_words();
   job.slurm.warn = 89s;
-  CHECK(slurm_batch_script(job).value().find("  warn: 89s\n") != std::string::npos);
+  CHECK(slurm_batch_script(job).value().find("  warn: \"89s\"\n") != std::string::npos);
   job.slurm.warn = 2min;
   CHECK(slurm_batch_script(job).status().message() ==
         "slurm.warn: 2m before a time limit of 90s is before the job begins; say less");

@@ -49,33 +49,33 @@ def seconds_of(command, cwd, environment=None):
     return time.perf_counter() - start, len(done.stdout)
 
 
+def counted_seconds(command, mark, folder):
+    """seconds_to_line() in each of the rounds that count."""
+    took = [(counts, seconds_to_line(command, mark, folder)) for counts in rounds(ROUNDS)]
+    return [seconds for counts, seconds in took if counts]
+
+
 def first_step(folder):
-    """Word count's first step beside a job that only says something."""
+    """Word count's first step beyond what a job takes that only says something."""
     (folder / "text").write_text("one two three\n" * 10)
     (folder / "list").write_text(f"{folder / 'text'}\n" * 4)
     roles = ["--job", "files=1", "--job", "reduce=1", "--job", "map=2", "--until", "map"]
     words = [MILLRACE, "run", *roles, "--", BIN / "word_count", folder / "list"]
     empty = [MILLRACE, "run", "--job", "map=1", "--", "echo", "nothing"]
-    ours, baseline = [], []
+    beyond = []
     for is_counted in rounds(ROUNDS):
         took = seconds_to_line(words, rb"words in", folder)
         nothing = seconds_to_line(empty, rb"nothing", folder)
         if is_counted:
-            ours.append(took - nothing)
-            baseline.append(nothing)
-    report("word count, from run to its first step, beyond an empty task", "s", ours, 0.5)
+            beyond.append(took - nothing)
+    report("word count, from run to its first step, beyond an empty task", "s", beyond, 0.5)
 
 
 def step_on_all(folder, tasks):
     """From run to a step that has a part on each of so many tasks."""
     roles = ["--job", "chief=1", "--job", f"worker={tasks - 1}", "--until", "chief"]
     command = [MILLRACE, "run", *roles, "--", BIN / "step_on_every_task"]
-    took = [
-        seconds
-        for is_counted in rounds(ROUNDS)
-        for seconds in [seconds_to_line(command, rb"a step on %d tasks" % tasks, folder)]
-        if is_counted
-    ]
+    took = counted_seconds(command, rb"a step on %d tasks" % tasks, folder)
     report(f"{tasks} tasks, from run to a step on all", "s", took, 1)
 
 
@@ -85,13 +85,9 @@ def rendezvous(folder, tasks):
     (folder / "meet.yaml").write_text(
         f"command: echo here\nfiles: [nothing]\nroles: {{worker: {tasks}}}\n"
     )
-    command = [MILLRACE, "run", "meet.yaml"]
-    took = [
-        seconds
-        for is_counted in rounds(ROUNDS)
-        for seconds in [seconds_to_line(command, rb"all %d tasks are there" % tasks, folder)]
-        if is_counted
-    ]
+    took = counted_seconds(
+        [MILLRACE, "run", "meet.yaml"], rb"all %d tasks are there" % tasks, folder
+    )
     report(f"rendezvous of {tasks} processes", "s", took, 2)
 
 

@@ -76,8 +76,10 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
     const std::optional<JournalStart> before = it.sight.journal.start;
     it.sight = read(it.job);
     it.sight.launcher = std::move(launchers[i]);
-    it.sight.is_between_lives = it.sight.may_begin_again && before &&
-                                before->life == it.sight.journal.start->life &&
+    const std::optional<JournalStart>& now = it.sight.journal.start;
+    // A job that is removed at this moment has none any more.
+    it.sight.is_between_lives = it.sight.may_begin_again && before && now &&
+                                before->life == now->life &&
                                 it.sight.launcher.stage == LauncherSight::Stage::pending;
     if (it.sight.launcher.stage != LauncherSight::Stage::gone) continue;
     it.sight.launcher_words = last_words(it.job);

@@ -15,6 +15,32 @@
 #include "millrace/launch/poll_time.h"
 
 namespace millrace {
+
+// Of PipedCommand::Ends, and therefore with names that are known outside.
+// Ignores the end of a reader for as long as it lives: it is then an error of the write.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before_);
+  }
+  ~NoBrokenPipe() { sigaction(SIGPIPE, &before_, nullptr); }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+// A program with our ends of its input and output, which never make us wait.
+struct StartedCommand {
+  pid_t pid;
+  Descriptor in;
+  Descriptor out;
+  Descriptor err;
+};
+
 namespace {
 
 constexpr int kNotThere = 127;
@@ -100,27 +126,7 @@ void write_some(Descriptor& end, std::string_view& rest) {
   if (size <= 0 || rest.empty()) end.close();
 }
 
-// Ignores the end of a reader for as long as it lives: it is then an error of the write.
-class NoBrokenPipe {
- public:
-  NoBrokenPipe() {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &ignore, &before_);
-  }
-  ~NoBrokenPipe() { sigaction(SIGPIPE, &before_, nullptr); }
-  NoBrokenPipe(const NoBrokenPipe&) = delete;
-  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
-
- private:
-  struct sigaction before_ {};
-};
-
-}  // namespace
-
-Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::string_view input,
-                                  Clock::Duration time_limit, const Clock& clock) {
-  const NoBrokenPipe no_broken_pipe;
+Result<StartedCommand> start_command(const std::vector<std::string>& argv) {
   MR_ASSIGN(AskPipe in, make_ask_pipe());
   MR_ASSIGN(AskPipe out, make_ask_pipe());
   MR_ASSIGN(AskPipe err, make_ask_pipe());
@@ -128,22 +134,30 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
   const pid_t pid = fork();
   if (pid == 0) become(argv, in.read.number(), out.write.number(), err.write.number(), self);
   if (pid < 0) return error(Code::resource_exhausted, argv[0], ": no process: ", strerror(errno));
-  in.read.close();
-  out.write.close();
-  err.write.close();
-  for (const Descriptor* end : {&in.write, &out.read, &err.read}) make_nonblocking(*end);
-  if (input.empty()) in.write.close();
+  StartedCommand started{pid, std::move(in.write), std::move(out.read), std::move(err.read)};
+  for (const Descriptor* end : {&started.in, &started.out, &started.err}) make_nonblocking(*end);
+  return started;
+}
+
+}  // namespace
+
+Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::string_view input,
+                                  Clock::Duration time_limit, const Clock& clock) {
+  const NoBrokenPipe no_broken_pipe;
+  MR_ASSIGN(StartedCommand started, start_command(argv));
+  auto& [pid, in, out, err] = started;
+  if (input.empty()) in.close();
 
   CommandOutput output;
   const Clock::Time deadline = clock.now() + time_limit;
-  while (out.read.is_open() || err.read.is_open()) {
-    std::array<pollfd, 3> events = {pollfd{out.read.number(), POLLIN, 0},
-                                    pollfd{err.read.number(), POLLIN, 0},
-                                    pollfd{in.write.number(), POLLOUT, 0}};
+  while (out.is_open() || err.is_open()) {
+    std::array<pollfd, 3> events = {pollfd{out.number(), POLLIN, 0},
+                                    pollfd{err.number(), POLLIN, 0},
+                                    pollfd{in.number(), POLLOUT, 0}};
     poll(events.data(), events.size(), poll_milliseconds(deadline, clock.now()));
-    if (events[0].revents != 0 && !read_some(out.read, output.out)) out.read.close();
-    if (events[1].revents != 0 && !read_some(err.read, output.err)) err.read.close();
-    if (events[2].revents != 0) write_some(in.write, input);
+    if (events[0].revents != 0 && !read_some(out, output.out)) out.close();
+    if (events[1].revents != 0 && !read_some(err, output.err)) err.close();
+    if (events[2].revents != 0) write_some(in, input);
     const bool is_late = clock.now() >= deadline;
     const bool is_long = output.out.size() + output.err.size() > kLongestAnswer;
     if (!is_late && !is_long) continue;
@@ -194,30 +208,18 @@ bool RunningCommand::read(const std::function<void(std::string_view line)>& sink
 
 int RunningCommand::wait() { return reap_soon(std::exchange(pid_, 0)); }
 
-struct PipedCommand::Ends {
-  Descriptor in;
-  Descriptor out;
-  Descriptor err;
-  std::string said;
-  std::shared_ptr<void> no_broken_pipe = std::make_shared<NoBrokenPipe>();
+struct PipedCommand::Ends : StartedCommand {
+  std::string said = {};
+  NoBrokenPipe no_broken_pipe = {};
 };
 
 PipedCommand::PipedCommand(pid_t pid, std::unique_ptr<Ends> ends)
     : pid_(pid), ends_(std::move(ends)) {}
 
 Result<std::unique_ptr<PipedCommand>> PipedCommand::start(const std::vector<std::string>& argv) {
-  MR_ASSIGN(AskPipe in, make_ask_pipe());
-  MR_ASSIGN(AskPipe out, make_ask_pipe());
-  MR_ASSIGN(AskPipe err, make_ask_pipe());
-  const pid_t self = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) become(argv, in.read.number(), out.write.number(), err.write.number(), self);
-  if (pid < 0) return error(Code::resource_exhausted, argv[0], ": no process: ", strerror(errno));
-  auto ends = std::make_unique<Ends>();
-  ends->in = std::move(in.write);
-  ends->out = std::move(out.read);
-  ends->err = std::move(err.read);
-  for (const Descriptor* end : {&ends->in, &ends->out, &ends->err}) make_nonblocking(*end);
+  MR_ASSIGN(StartedCommand command, start_command(argv));
+  const pid_t pid = command.pid;
+  std::unique_ptr<Ends> ends(new Ends{{std::move(command)}});
   return std::unique_ptr<PipedCommand>(new PipedCommand(pid, std::move(ends)));
 }
 

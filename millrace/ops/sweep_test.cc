@@ -184,6 +184,12 @@ void check_example(const OpDef& op, const Example& example, Attrs attrs) {
   }
 }
 
+TEST_CASE("the signature of every op can be read, though none is until its op is asked for") {
+  const Status status = registry().check();
+  CHECK_MESSAGE(status.ok(), status.to_string());
+  CHECK(registry().all().size() == registry().size());
+}
+
 TEST_CASE("every op says what it does and has a kernel and a shape rule") {
   for (const OpDef* op : registry().all()) {
     CAPTURE(op->name);

@@ -45,6 +45,8 @@ namespace {
 
 constexpr int kNotThere = 127;
 constexpr int kKilledBase = 128;
+// What a program that goes on says last on standard error is why it failed.
+constexpr size_t kMostSaid = size_t{64} << 10;
 constexpr int kMostLooks = 2000;  // a millisecond each, at a program that has closed its output
 
 struct AskPipe {
@@ -116,6 +118,13 @@ bool read_some(Descriptor& end, std::string& text) {
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   text.append(bytes.data(), static_cast<size_t>(size));
   return size > 0;
+}
+
+// read_some() of what may go on for ever: the last of it is kept.
+bool read_last(Descriptor& end, std::string& text) {
+  const bool goes_on = read_some(end, text);
+  if (text.size() > kMostSaid) text.erase(0, text.size() - kMostSaid);
+  return goes_on;
 }
 
 // Writes what fits; closes the end when all is written or nobody reads.
@@ -236,7 +245,7 @@ bool PipedCommand::await(const Descriptor& end, short events, Clock::Duration pa
     std::array<pollfd, 2> waited = {pollfd{end.number(), events, 0},
                                     pollfd{ends_->err.number(), POLLIN, 0}};
     poll(waited.data(), waited.size(), poll_milliseconds(deadline, clock.now()));
-    if (waited[1].revents != 0 && !read_some(ends_->err, ends_->said)) ends_->err.close();
+    if (waited[1].revents != 0 && !read_last(ends_->err, ends_->said)) ends_->err.close();
     if (waited[0].revents != 0) return true;
     if (clock.now() >= deadline) return false;
   }
@@ -271,7 +280,7 @@ Result<std::string> PipedCommand::read(Clock::Duration patience, const Clock& cl
 CommandOutput PipedCommand::finish() {
   ends_->in.close();
   const int code = reap_soon(std::exchange(pid_, 0));
-  while (ends_->err.is_open() && read_some(ends_->err, ends_->said)) {
+  while (ends_->err.is_open() && read_last(ends_->err, ends_->said)) {
     pollfd more{ends_->err.number(), POLLIN, 0};
     if (poll(&more, 1, 0) <= 0) break;
   }

@@ -10,9 +10,9 @@ Gathering::Gathering(Terms terms)
     : terms_(std::move(terms)),
       store_(make_pair_store(terms_.combiner, terms_.partitions, terms_.memory)) {}
 
-Status Gathering::add(std::span<const Pair> pairs) {
+Status Gathering::add(std::span<const Pair> pairs, std::string_view record) {
   for (;;) {
-    MR_ASSIGN(const size_t taken, store_->add(pairs));
+    MR_ASSIGN(const size_t taken, store_->add(pairs, record));
     if (taken == pairs.size()) return {};
     pairs = pairs.subspan(taken);
     MR_TRY(spill());

@@ -24,8 +24,8 @@ class Gathering {
   // All that terms refer to outlives it.
   explicit Gathering(Terms terms);
 
-  // Errors: those of PairStore, and of the disk.
-  Status add(std::span<const Pair> pairs);
+  // `record`: where keys may lie. Errors: those of PairStore, and of the disk.
+  Status add(std::span<const Pair> pairs, std::string_view record = {});
   // Writes all into a new file; a segment for each partition. Errors: likewise.
   Result<std::vector<Segment>> write(const std::string& path);
 

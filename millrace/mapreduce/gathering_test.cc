@@ -131,7 +131,7 @@ TEST_CASE("a store stays within its memory, whatever is added and however tables
         const Pair pair{.key = key, .number = i, .is_number = true};
         const bool was_empty = store->empty();
         const size_t before = store->bytes_grown();
-        const size_t taken = store->add({&pair, 1}).value();
+        const size_t taken = store->add({&pair, 1}, {}).value();
         CHECK((taken == 1) == (was_empty || before + key.size() <= memory));
         if (taken == 1) continue;
         RunWriter writer = RunWriter::create(files, "spill").value();
@@ -139,7 +139,7 @@ TEST_CASE("a store stays within its memory, whatever is added and however tables
         ++num_spills;
         // What is left does not make the next one useless.
         CHECK(store->bytes_grown() < memory);
-        REQUIRE(store->add({&pair, 1}).value() == 1);
+        REQUIRE(store->add({&pair, 1}, {}).value() == 1);
       }
       CHECK(num_spills >= 1);
       CHECK(num_spills < 40'000 / 4);
@@ -160,10 +160,16 @@ TEST_CASE("keys of any length are told apart, and their fronts and hashes with t
   }
   for (int round = 0; round < 2; ++round) {
     for (const std::string& key : keys) {
-      const uint64_t hash = hash_of(key);
-      int64_t* found = table.find(key, hash);
+      // Behind other texts, and before them.
+      const std::string around = str_cat(key, "z", key, "zzzzzzzz");
+      const HashedKey within(std::string_view(around).substr(key.size() + 1, key.size()), around);
+      const HashedKey alone(key);
+      CHECK(within.front == alone.front);
+      CHECK(within.hash == alone.hash);
+      int64_t* found = table.find(within);
       CHECK((found != nullptr) == (expected.count(key) != 0));
-      if (found == nullptr) found = table.add(key, hash);
+      CHECK(table.find(alone) == found);
+      if (found == nullptr) found = table.add(within);
       ++*found;
       ++expected[key];
     }
@@ -182,18 +188,18 @@ TEST_CASE("a table counts what it takes, and half as much again while it doubles
     const std::string key = str_cat("key ", i);
     const size_t before = table.bytes();
     const size_t told = table.bytes_grown();
-    *table.add(key, hash_of(key)) = i;
+    *table.add(HashedKey(key)) = i;
     CHECK(table.bytes() <= told + 256);
     most_grown = std::max(most_grown, told - before);
   }
   CHECK(table.size() == 5000);
   for (int i = 0; i < 5000; ++i) {
     const std::string key = str_cat("key ", i);
-    int64_t* const found = table.find(key, hash_of(key));
+    int64_t* const found = table.find(HashedKey(key));
     REQUIRE(found != nullptr);
     CHECK(*found == i);
   }
-  CHECK(table.find("key 5000", hash_of("key 5000")) == nullptr);
+  CHECK(table.find(HashedKey("key 5000")) == nullptr);
   CHECK(most_grown >= 8192 * sizeof(KeyTable<int64_t>::Slot));
 }
 

@@ -33,18 +33,43 @@ inline uint64_t front_of(std::string_view text) {
   return made;
 }
 
-// Of keys that a job's author chooses: no defence against keys made to collide, but for a bound of
-// memory that holds whatever they are.
-inline uint64_t hash_of(std::string_view text) {
-  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15U;
-  const auto folded = [](uint64_t a, uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  };
-  uint64_t hash = (text.size() + 1) * kOdd;
-  for (; text.size() > 8; text.remove_prefix(8)) hash = folded(hash ^ front_of(text), kOdd);
-  return folded(hash ^ front_of(text), 0xd6e8feb86659fd93U);
+// The same of a text that may lie in `around`, of which eight bytes are read at once then: lengths
+// of words can't be guessed, and every wrong guess of a branch costs as much as all the rest.
+inline uint64_t front_of(std::string_view text, std::string_view around) {
+  const auto at = reinterpret_cast<uintptr_t>(text.data());
+  const auto begin = reinterpret_cast<uintptr_t>(around.data());
+  if (at < begin || at + 8 > begin + around.size()) return front_of(text);
+  uint64_t eight = 0;
+  std::memcpy(&eight, text.data(), 8);
+  const uint64_t shorter = eight & ((uint64_t{1} << (8 * (text.size() & 7))) - 1);
+  return text.size() >= 8 ? eight : shorter;
 }
+
+// A key as a table looks for it. No defence against keys made to collide, whose author is the
+// job's, but for a bound of memory that holds whatever they are.
+struct HashedKey {
+  explicit HashedKey(std::string_view key) : HashedKey(key, {}) {}
+  HashedKey(std::string_view key, std::string_view around)
+      : text(key), front(front_of(key, around)), hash(hash_of(key, front)) {}
+
+  std::string_view text;
+  uint64_t front;
+  uint64_t hash;
+
+ private:
+  static uint64_t hash_of(std::string_view text, uint64_t front) {
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15U;
+    const auto folded = [](uint64_t a, uint64_t b) {
+      const auto product = static_cast<unsigned __int128>(a) * b;
+      return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    };
+    uint64_t hash = folded(((text.size() + 1) * kOdd) ^ front, kOdd);
+    if (text.size() <= 8) return hash;
+    for (size_t at = 8; at + 8 < text.size(); at += 8)
+      hash = folded(hash ^ front_of(text.substr(at, 8)), kOdd);
+    return folded(hash ^ front_of(text.substr(text.size() - 8)), kOdd);
+  }
+};
 
 template <class T>
 class KeyTable {
@@ -63,28 +88,31 @@ class KeyTable {
   // Keys lie in blocks of `block` bytes.
   explicit KeyTable(size_t block) : keys_(block), slots_(kFewest) {}
 
-  // The key's value, or null. `hash` is hash_of(key).
-  T* find(std::string_view key, uint64_t hash) {
-    Slot& slot = slot_of(key, hash);
+  // The key's value, or null.
+  T* find(const HashedKey& key) {
+    Slot& slot = slot_of(key);
     return slot.key == nullptr ? nullptr : &slot.value;
   }
   // Adds a key that is not there, of less than 4 GiB, with a value made of nothing.
-  T* add(std::string_view key, uint64_t hash) {
+  T* add(const HashedKey& key) {
     if (is_full()) grow();
-    Slot& slot = slot_of(key, hash);
+    Slot& slot = slot_of(key);
     // A byte for an empty key, too: without an address a slot is free.
-    char* const copy = keys_.room(std::max<size_t>(key.size(), 1));
-    if (!key.empty()) std::memcpy(copy, key.data(), key.size());
+    const std::string_view text = key.text;
+    char* const copy = keys_.room(std::max<size_t>(text.size(), 1));
+    if (!text.empty()) std::memcpy(copy, text.data(), text.size());
     slot.key = copy;
-    slot.front = front_of(key);
-    slot.size = static_cast<uint32_t>(key.size());
-    slot.tag = tag_of(hash);
+    slot.front = key.front;
+    slot.size = static_cast<uint32_t>(text.size());
+    slot.tag = tag_of(key.hash);
     ++count_;
     return &slot.value;
   }
 
   // Has the slot of a key that will be looked for soon come near.
-  void expect(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  void expect(const HashedKey& key) const {
+    __builtin_prefetch(&slots_[key.hash & (slots_.size() - 1)]);
+  }
 
   size_t size() const { return count_; }
   // What slots and keys take, used or not; not what values point to.
@@ -113,17 +141,27 @@ class KeyTable {
 
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
   bool is_full() const { return 8 * (count_ + 1) > 5 * slots_.size(); }
-  Slot& slot_of(std::string_view key, uint64_t hash) {
+  Slot& slot_of(const HashedKey& key) {
     const size_t mask = slots_.size() - 1;
-    const uint32_t tag = tag_of(hash);
-    const uint64_t front = front_of(key);
-    for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const uint32_t tag = tag_of(key.hash);
+    const size_t size = key.text.size();
+    for (size_t at = key.hash & mask;; at = (at + 1) & mask) {
       Slot& slot = slots_[at];
       if (slot.key == nullptr) return slot;
-      if (slot.front != front || slot.tag != tag || slot.size != key.size()) continue;
-      if (key.size() <= 8 || std::memcmp(slot.key + 8, key.data() + 8, key.size() - 8) == 0)
-        return slot;
+      if (slot.front != key.front || slot.tag != tag || slot.size != size) continue;
+      if (size <= 8 || are_same_behind(slot.key, key.text)) return slot;
     }
+  }
+  // Whether two of one length agree behind their first eight bytes.
+  static bool are_same_behind(const char* one, std::string_view other) {
+    const size_t size = other.size();
+    const auto last = [size](const char* text) {
+      uint64_t eight = 0;
+      std::memcpy(&eight, text + size - 8, 8);
+      return eight;
+    };
+    if (last(one) != last(other.data())) return false;
+    return size <= 16 || std::memcmp(one + 8, other.data() + 8, size - 16) == 0;
   }
   void grow() {
     std::vector<Slot> old(2 * slots_.size());
@@ -131,7 +169,7 @@ class KeyTable {
     const size_t mask = slots_.size() - 1;
     for (Slot& moved : old) {
       if (moved.key == nullptr) continue;
-      size_t at = hash_of(moved.text()) & mask;
+      size_t at = HashedKey(moved.text()).hash & mask;
       while (slots_[at].key != nullptr) at = (at + 1) & mask;
       slots_[at] = std::move(moved);
     }

@@ -66,21 +66,21 @@ class TotalStore final : public PairStore {
   TotalStore(const Combiner& combiner, const Partitions& partitions, size_t memory)
       : combiner_(combiner), partitions_(partitions), memory_(memory), table_(block_for(memory)) {}
 
-  Result<size_t> add(std::span<const Pair> pairs) override {
-    hashes_.clear();
+  Result<size_t> add(std::span<const Pair> pairs, std::string_view record) override {
+    keys_.clear();
     for (const Pair& pair : pairs) {
-      hashes_.push_back(hash_of(pair.key));
-      table_.expect(hashes_.back());
+      keys_.emplace_back(pair.key, record);
+      table_.expect(keys_.back());
     }
     for (size_t i = 0; i < pairs.size(); ++i) {
       const Pair& pair = pairs[i];
-      Total* total = table_.find(pair.key, hashes_[i]);
+      Total* total = table_.find(keys_[i]);
       if (is_full_for(pair, total == nullptr)) return i;
       if (total == nullptr) {
         if (pair.key.size() > kLongestEntry)
           return invalid("a key of ", pair.key.size(), " bytes; the longest may have ",
                          kLongestEntry);
-        total = table_.add(pair.key, hashes_[i]);
+        total = table_.add(keys_[i]);
       }
       MR_TRY(total->take(combiner_, pair, &value_bytes_));
     }
@@ -134,7 +134,7 @@ class TotalStore final : public PairStore {
   const Partitions& partitions_;
   const size_t memory_;
   KeyTable<Total> table_;
-  std::vector<uint64_t> hashes_;  // of the pairs at hand
+  std::vector<HashedKey> keys_;  // of the pairs at hand
   size_t value_bytes_ = 0;
 };
 
@@ -148,7 +148,7 @@ class ListStore final : public PairStore {
         pairs_(block_for(memory)),
         entries_(static_cast<size_t>(partitions.count())) {}
 
-  Result<size_t> add(std::span<const Pair> pairs) override {
+  Result<size_t> add(std::span<const Pair> pairs, std::string_view) override {
     for (size_t i = 0; i < pairs.size(); ++i) {
       const size_t size = pairs[i].key.size() + pairs[i].value.size();
       if (bytes_grown() + size > memory_ && !empty()) return i;

@@ -31,8 +31,9 @@ class PairStore {
  public:
   virtual ~PairStore() = default;
   // Takes pairs, from the first on, while its memory lasts; how many. One that is empty takes one
-  // at least. Errors: those of the combiner and of Partitions.
-  virtual Result<size_t> add(std::span<const Pair> pairs) = 0;
+  // at least. Keys that lie in `record` are read the faster for it. Errors: those of the combiner
+  // and of Partitions.
+  virtual Result<size_t> add(std::span<const Pair> pairs, std::string_view record) = 0;
   // How much memory one more pair, of few bytes, could bring it to, at most.
   virtual size_t bytes_grown() const = 0;
   virtual bool empty() const = 0;

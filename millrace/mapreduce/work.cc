@@ -46,7 +46,7 @@ class Mapping final : public Reading {
     pairs_.begin(place, record);
     const Status mapped = job_.map(record, pairs_);
     if (!mapped.ok()) return reject(place, record, mapped);
-    const Status added = gathering_.add(pairs_.given());
+    const Status added = gathering_.add(pairs_.given(), record);
     if (!added.ok()) return added.with(place.to_string());
     ++num_records_;
     num_pairs_ += static_cast<int64_t>(pairs_.given().size());

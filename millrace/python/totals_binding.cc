@@ -89,11 +89,11 @@ class Totals {
       if (!plain(PyList_GET_ITEM(items.ptr(), i), &text)) return -1;
     for (Py_ssize_t i = 0; i < size; ++i) {
       const int64_t by = *plain(PyList_GET_ITEM(items.ptr(), i), &text);
-      const uint64_t hash = mapreduce::hash_of(text);
-      int64_t* total = table_.find(text, hash);
+      const mapreduce::HashedKey key(text);
+      int64_t* total = table_.find(key);
       if (total == nullptr) {
         if (table_.bytes_grown() + text.size() > memory_) give_all();
-        total = table_.add(text, hash);
+        total = table_.add(key);
       }
       *total += by;
     }

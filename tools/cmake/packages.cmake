@@ -32,6 +32,9 @@ string(REGEX MATCH "[0-9]+$" dnnl_major "${dnnl_major}")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME millrace)
 set(CPACK_COMPONENT_COMMAND_DESCRIPTION
   "The command: serves tasks, starts jobs here and on clusters, inspects what they leave.")
+# OpenSSL is loaded by name, too, but nothing does without it that calls it.
+string(REGEX MATCH "^[0-9]+" openssl_major "${OPENSSL_VERSION}")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "libssl${openssl_major}")
 # `millrace check` and `millrace inspect` are written in Python.
 # libcurl likewise, where files are in S3 or HDFS; its certificates are a package of their own.
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS

@@ -1,9 +1,10 @@
-// Part of OpenSSL's own headers: those of its functions that programs of ours call. Each goes on to
-// OpenSSL's libcrypto, which the first call loads.
+// Part of openssl/evp.h: those functions of it and its kin that programs of ours call. Each goes on
+// to OpenSSL's libcrypto, which the first call loads.
 //
 // Linked, it would be bound by every process at its start, which takes as long as all other
-// libraries of a task together; tasks that neither ship files nor speak to S3 or Hadoop have nothing
-// of it (tools/cmake/taken_in.cmake). A system without it is told as it would be at the start.
+// libraries of a task together; tasks that neither ship files nor speak to S3 or Hadoop have
+// nothing of it (tools/cmake/taken_in.cmake). A system without it is told as it would be at the
+// start.
 #include <dlfcn.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -35,10 +36,10 @@ Function* found(const char* name, Function*) {
 }  // namespace
 
 // Not for libraries that the process loads, which bind to their own.
-#define MR_LATE(type, name, parameters, arguments)                                 \
-  extern "C" __attribute__((visibility("hidden"))) type name parameters {          \
-    static decltype(&name) const kFunction = found(#name, decltype(&name)(nullptr)); \
-    return kFunction arguments;                                                    \
+#define MR_LATE(type, name, parameters, arguments)                                    \
+  extern "C" __attribute__((visibility("hidden"))) type name parameters {             \
+    static decltype(&name) const kFunction = found(#name, decltype (&name)(nullptr)); \
+    return kFunction arguments;                                                       \
   }
 
 MR_LATE(const EVP_MD*, EVP_md5, (void), ())
@@ -58,8 +59,8 @@ MR_LATE(int, EVP_DigestInit_ex, (EVP_MD_CTX * context, const EVP_MD* how, ENGINE
         (context, how, engine))
 MR_LATE(int, EVP_DigestUpdate, (EVP_MD_CTX * context, const void* data, size_t size),
         (context, data, size))
-MR_LATE(int, EVP_DigestFinal_ex,
-        (EVP_MD_CTX * context, unsigned char* made, unsigned int* length), (context, made, length))
+MR_LATE(int, EVP_DigestFinal_ex, (EVP_MD_CTX * context, unsigned char* made, unsigned int* length),
+        (context, made, length))
 MR_LATE(EVP_CIPHER_CTX*, EVP_CIPHER_CTX_new, (void), ())
 MR_LATE(void, EVP_CIPHER_CTX_free, (EVP_CIPHER_CTX * context), (context))
 MR_LATE(int, EVP_CipherInit_ex,

@@ -23,10 +23,11 @@ NOT_HERE = [
     "gen_ops.py",
     "ops.h",
     "*.pb.h",
-    # It is of others: TensorFlow's tests, a header of protobuf.
+    # It is of others: TensorFlow's tests, headers of protobuf and OpenSSL.
     "*/tensorflow/python/*.py",
     "fifo_queue_test.py",
     "map_field.h",
+    "openssl/evp.h",
     # It stands for any program that a user may write, or mistype.
     "x.py",
     "trian.py",

@@ -14,6 +14,7 @@
 #include <grpc/slice.h>
 
 #include "millrace/base/status.h"
+#include "millrace/transport/grpc/engine.h"
 
 namespace millrace::transport {
 
@@ -22,11 +23,14 @@ namespace millrace::transport {
 // end. Errors: RESOURCE_EXHAUSTED.
 Status try_threads_of_grpc();
 
-// gRPC is initialised as long as one of these exists; and for good where it may have been refused
-// a thread that it then begins with.
+// gRPC is initialised, with engines of ours, as long as one of these exists; and for good where it
+// may have been refused a thread that it then begins with.
 class Library {
  public:
-  Library() : has_its_threads_(try_threads_of_grpc().ok()) { grpc_init(); }
+  Library() : has_its_threads_(try_threads_of_grpc().ok()) {
+    Engine::take_over();
+    grpc_init();
+  }
   ~Library() {
     if (has_its_threads_) grpc_shutdown();
   }

@@ -45,7 +45,7 @@ TEST_CASE("what a program with pipes does not read is an error of the writer, no
 }
 
 TEST_CASE("of what a program says on standard error the last is kept") {
-  const auto scolds = start("yes scolding | head -c 1000000 >&2; echo why >&2; exit 7");
+  const auto scolds = start("yes scolding | head -n 100000 >&2; echo why >&2; exit 7");
   REQUIRE(scolds.ok());
   (*scolds)->close_input();
   const Result<std::string> nothing = (*scolds)->read(kLong, Clock::real());

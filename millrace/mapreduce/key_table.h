@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "millrace/mapreduce/arena.h"
+#include "millrace/mapreduce/wide_pages.h"
 
 namespace millrace::mapreduce {
 
@@ -137,6 +138,7 @@ class KeyTable {
   }
 
  private:
+  using Slots = std::vector<Slot, WidePages<Slot>>;
   static constexpr size_t kFewest = 16;  // a power of two, as all sizes are
 
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
@@ -164,7 +166,7 @@ class KeyTable {
     return size <= 16 || std::memcmp(one + 8, other.data() + 8, size - 16) == 0;
   }
   void grow() {
-    std::vector<Slot> old(2 * slots_.size());
+    Slots old(2 * slots_.size());
     old.swap(slots_);
     const size_t mask = slots_.size() - 1;
     for (Slot& moved : old) {
@@ -176,7 +178,7 @@ class KeyTable {
   }
 
   Arena keys_;
-  std::vector<Slot> slots_;
+  Slots slots_;
   size_t count_ = 0;
 };
 

@@ -66,13 +66,22 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright COMPONENT ${component}
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
 endforeach()
-# What the command has taken in (taken_in.cmake) keeps its licence.
-foreach(taken IN ITEMS libgrpc-dev libabsl-dev libprotobuf-dev)
-  if(EXISTS "/usr/share/doc/${taken}/copyright")
-    install(FILES "/usr/share/doc/${taken}/copyright" RENAME copyright.${taken} COMPONENT command
-      DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_COMMAND_PACKAGE_NAME}")
-  else()
-    message(STATUS "packages: there is no licence of ${taken} on this machine to go along")
-  endif()
+# What is compiled or taken in (taken_in.cmake) keeps its licence: of the command and of the module.
+set(in_both libspdlog-dev libfmt-dev nlohmann-json3-dev libeigen3-dev)
+string(REGEX MATCH "^[0-9]+" compiler_major "${CMAKE_CXX_COMPILER_VERSION}")
+set(in_command ${in_both} libgrpc-dev libabsl-dev libprotobuf-dev libre2-dev libleveldb-dev
+  libsnappy-dev libfarmhash-dev libyaml-cpp-dev libcli11-dev "libstdc++-${compiler_major}-dev")
+set(in_python ${in_both} pybind11-dev)
+foreach(component IN ITEMS command python)
+  string(TOUPPER ${component} upper)
+  foreach(taken IN LISTS in_${component})
+    if(EXISTS "/usr/share/doc/${taken}/copyright")
+      install(FILES "/usr/share/doc/${taken}/copyright" RENAME copyright.${taken}
+        COMPONENT ${component}
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
+    else()
+      message(STATUS "packages: there is no licence of ${taken} on this machine to go along")
+    endif()
+  endforeach()
 endforeach()
 include(CPack)

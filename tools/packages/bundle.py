@@ -133,3 +133,12 @@ def licences(paths):
             raise Refused(f"{package} has no {file}: what we ship of it must come with its licence")
         found[package] = file
     return found
+
+
+def licences_inside(staged):
+    """{Debian package: its copyright file} of what programs and modules of ours were compiled or linked
+    from, as the build installs them below `staged` (tools/cmake/packages.cmake)."""
+    return {
+        file.name.removeprefix("copyright."): file
+        for file in sorted(staged.rglob("share/doc/*/copyright.*"))
+    }

@@ -29,6 +29,9 @@ _LEFT_OUT = re.compile(
 def make(build, output, staging):
     """Writes the image of a build into `output`, as `docker save` would have; returns its path."""
     build.stage(staging / "usr", "command", "python")
+    taken_in = {
+        package: file.read_bytes() for package, file in bundle.licences_inside(staging).items()
+    }
     shutil.rmtree(staging / "usr" / "share")
     system = [*map(_loaded_by_name, (build.onednn, _CURL)), *_python_files()]
     if not _CERTIFICATES.exists():
@@ -43,7 +46,7 @@ def make(build, output, staging):
         + ["-s", staging, staging / "usr" / "lib"],
         "compile the Python files of the image",
     )
-    _add_licences(build, staging, system)
+    _add_licences(build, staging, system, taken_in)
     output.mkdir(parents=True, exist_ok=True)
     for old in output.glob("millrace-*-image.tar.gz"):
         old.unlink()
@@ -80,7 +83,7 @@ def _copy(file, staging):
         shutil.copy(file, target)
 
 
-def _add_licences(build, staging, system):
+def _add_licences(build, staging, system, taken_in):
     libraries = set()
     for file in staging.rglob("*"):
         if file.is_file() and elf.is_elf(file):
@@ -93,4 +96,8 @@ def _add_licences(build, staging, system):
         target = staging / "usr" / "share" / "doc" / package / "copyright"
         target.parent.mkdir(parents=True)
         shutil.copy(file, target)
+        os.chmod(target, 0o644)
+    for package, text in taken_in.items():
+        target = staging / "usr" / "share" / "doc" / "millrace" / f"copyright.{package}"
+        target.write_bytes(text)
         os.chmod(target, 0o644)

@@ -51,7 +51,10 @@ def _make_millrace(build, output, staging):
     packed = {f"millrace/{file.relative_to(package)}": file for file in _files_of(package)}
     packed[f"{wheel.programs_folder(metadata)}/millrace"] = command
     abi = "cp" + interpreter["version"].replace(".", "")
-    return _write(build, output, metadata, packed, sources, abi, abi)
+    inside = bundle.licences_inside(staging)
+    return _write(
+        build, output, metadata, packed, {**bundle.licences(sources.values()), **inside}, abi, abi
+    )
 
 
 def _make_onednn(build, output, staging):
@@ -69,17 +72,15 @@ def _make_onednn(build, output, staging):
         page=_ONEDNN_PAGE,
     )
     packed = {f"{ONEDNN}/{file.name}": file for file in _files_of(package)}
-    return _write(build, output, metadata, packed, sources, "py3", "none")
+    return _write(build, output, metadata, packed, bundle.licences(sources.values()), "py3", "none")
 
 
-def _write(build, output, metadata, packed, sources, python, abi):
-    """`sources` are the libraries of others in it."""
+def _write(build, output, metadata, packed, others, python, abi):
+    """`others`: {Debian package: its copyright file} of what is of others in it."""
     _, versions = bundle.demands([file for file in packed.values() if elf.is_elf(file)])
     glibc = elf.newest(versions, "GLIBC")
     tag = wheel.Tag(python, abi, wheel.manylinux(glibc, os.uname().machine))
-    licences = {
-        f"{name}/copyright": file for name, file in bundle.licences(sources.values()).items()
-    }
+    licences = {f"{name}/copyright": file for name, file in others.items()}
     licences["LICENSE"] = build.root / "LICENSE"
     made = output / wheel.file_name(metadata, tag)
     wheel.write(made, packed, metadata, tag, licences, build.epoch)

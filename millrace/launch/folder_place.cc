@@ -48,7 +48,8 @@ Status FolderPlace::remove_rest(const KeptJob& job) {
 
 KeptSight FolderPlace::read(const KeptJob& job) const {
   Journal journal = read_journal(job);
-  const bool may_begin_again = host_->may_begin_again(job.job) && !has_succeeded(job.job, journal);
+  const bool may_begin_again =
+      host_->may_begin_again(job.job, journal) && !has_succeeded(job.job, journal);
   return {.journal = std::move(journal),
           .may_begin_again = may_begin_again,
           .log_directory = logs_in(job.folder),
@@ -77,10 +78,12 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
     it.sight = read(it.job);
     it.sight.launcher = std::move(launchers[i]);
     const std::optional<JournalStart>& now = it.sight.journal.start;
+    const LauncherSight& launcher = it.sight.launcher;
+    const bool has_ended =
+        launcher.stage == LauncherSight::Stage::pending || it.sight.journal.is_over();
     // A job that is removed at this moment has none any more.
     it.sight.is_between_lives = it.sight.may_begin_again && before && now &&
-                                before->life == now->life &&
-                                it.sight.launcher.stage == LauncherSight::Stage::pending;
+                                before->life == now->life && has_ended && !launcher.again.empty();
     if (it.sight.launcher.stage != LauncherSight::Stage::gone) continue;
     it.sight.launcher_words = last_words(it.job);
     remove_secrets(it.job.folder);

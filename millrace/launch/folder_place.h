@@ -45,8 +45,9 @@ class LauncherHost {
   virtual Status wish(const KeptJob& job, const ScaleWish& wish) {
     return append_wish(job.folder, wish);
   }
-  // The place may begin this job again as a whole, after its launcher has said that it is over.
-  virtual bool may_begin_again(const JobSpec&) { return false; }
+  // The place may begin this job again as a whole, after its launcher has said in this journal,
+  // which tells of no success, that it is over.
+  virtual bool may_begin_again(const JobSpec&, const Journal&) { return false; }
   // OK if launchers there heed wishes (scaling.h). Errors: UNIMPLEMENTED, with why and what to do.
   virtual Status can_scale() = 0;
   // As of JobPlace::guest_of().

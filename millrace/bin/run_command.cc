@@ -19,6 +19,7 @@
 #include "millrace/launch/shipping/command_by_ssh.h"
 #include "millrace/launch/shipping/scratch.h"
 #include "millrace/launch/slurm/answers.h"
+#include "millrace/launch/slurm/array_runs.h"
 #include "millrace/launch/slurm/srun.h"
 #include "millrace/launch/ssh.h"
 
@@ -47,6 +48,9 @@ Examples:
   millrace run --on ssh --hosts n1,n2,n3 word_count.yaml  on machines that are known by name alone
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
+
+// More than the run before may take to end, for Slurm to see that it has.
+constexpr std::chrono::seconds kForEarlierRun{90};
 
 // The flags as they stand on the command line.
 struct RunFlags {
@@ -116,9 +120,11 @@ Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job)
 
 // What is left of the allocation's time, but for what ending the tasks takes: the job then fails
 // for its time and says so, before Slurm ends it. Where it can't be asked, Slurm's signal comes.
-void keep_within_allocation(JobSpec& job) {
-  const char* number = std::getenv("SLURM_JOB_ID");
-  if (number == nullptr) return;
+void keep_within_allocation(JobSpec& job, const ArrayRun& run) {
+  std::string number = variable("SLURM_JOB_ID");
+  if (number.empty()) return;
+  // The number of its last run is that of the whole array, too.
+  if (run.number > 0) number = str_cat(run.array, "_", run.number);
   const auto answer =
       run_command({"squeue", "--noheader", str_cat("--jobs=", number), "--format=%L"}, "",
                   std::chrono::seconds(10), Clock::real());
@@ -133,11 +139,33 @@ void keep_within_allocation(JobSpec& job) {
 }
 
 // Why Slurm runs a job once more; empty: it does so for the first time.
-std::string begun_again_by_slurm(const JobSpec& job, const std::string& folder) {
-  const char* count = std::getenv("SLURM_RESTART_COUNT");
-  const bool is_first = count == nullptr || std::string_view(count) == "0";
-  if (is_first || !job.slurm.requeue || folder.empty()) return "";
-  return requeue_reason(last_text(launcher_log_in(folder)));
+std::string begun_again_by_slurm(const JobSpec& job, const std::string& folder,
+                                 const ArrayRun& run) {
+  if (folder.empty()) return "";
+  const std::string count = variable("SLURM_RESTART_COUNT");
+  const bool is_requeued = job.slurm.requeue && !count.empty() && count != "0";
+  if (!is_requeued && run.number <= 1) return "";
+  const std::string log = last_text(launcher_log_in(folder));
+  if (is_requeued) return requeue_reason(log);
+  return end_of_run(job, read_journal({.folder = folder, .job = job}), log);
+}
+
+ArrayRun own_array_run(const JobSpec& job) {
+  return array_run_of(job, variable("SLURM_ARRAY_JOB_ID"), variable("SLURM_ARRAY_TASK_ID"));
+}
+
+// Of a job that runs several times.
+void await_run_before_of(const ArrayRun& run, const JobSpec& job) {
+  const Status gone = await_run_before(run, time_to_end(job) + kForEarlierRun, Clock::real());
+  if (!gone.ok()) std::cerr << "millrace: " << gone.message() << "; this run begins all the same\n";
+}
+
+// After a success. If they can't be called off, each of them finds that there was one, and ends.
+void call_off_other_runs_of(const ArrayRun& run) {
+  const Status done = call_off_other_runs(run.array, Clock::real());
+  if (!done.ok())
+    std::cerr << "millrace: its other runs can't be called off: " << done.message() << "; scancel "
+              << run.array << " does that\n";
 }
 
 // In a place that keeps the job: submitted, and followed to its end.
@@ -186,15 +214,22 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
   }
   const bool by_slurm = *reach && flags.where == "srun";
   const bool warns = by_slurm && job->slurm.warn.count() > 0;
-  if (by_slurm && (!flags.folder.empty() || warns)) keep_within_allocation(*job);
+  const ArrayRun array_run = by_slurm ? own_array_run(*job) : ArrayRun();
+  const bool may_begin_again =
+      by_slurm &&
+      (job->slurm.requeue || (array_run.number > 0 && array_run.number < job->slurm.runs));
+  if (array_run.number > 0) await_run_before_of(array_run, *job);
+  if (by_slurm && (!flags.folder.empty() || warns)) keep_within_allocation(*job, array_run);
   std::optional<TimeWarning> warning;
   if (warns) warning = TimeWarning{job->slurm.warn, warn_signal_of(job->slurm)};
-  const std::string again = by_slurm ? begun_again_by_slurm(*job, flags.folder) : "";
+  const std::string again = by_slurm ? begun_again_by_slurm(*job, flags.folder, array_run) : "";
   const auto random = make_random();
   Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
                                                 .folder = flags.folder,
-                                                .may_begin_again = by_slurm && job->slurm.requeue,
+                                                .may_begin_again = may_begin_again,
                                                 .begins_again = again,
+                                                .run = array_run.number,
+                                                .runs = array_run.number > 0 ? job->slurm.runs : 0,
                                                 .warning = warning,
                                                 .reach = *reach ? &**reach : nullptr,
                                                 .token = token,
@@ -202,6 +237,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
                                                 .clock = Clock::real(),
                                                 .random = *random});
   if (!report.ok()) return complain("run", report.status());
+  if (array_run.number > 0 && report->end == JobEnd::succeeded) call_off_other_runs_of(array_run);
   return exit_code(*report);
 }
 

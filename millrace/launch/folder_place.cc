@@ -48,12 +48,24 @@ Status FolderPlace::remove_rest(const KeptJob& job) {
 
 KeptSight FolderPlace::read(const KeptJob& job) const {
   Journal journal = read_journal(job);
-  const bool may_begin_again = host_->may_begin_again(job.job) && !has_succeeded(job.job, journal);
+  const bool may_begin_again =
+      host_->may_begin_again(job.job, journal) && !has_succeeded(job.job, journal);
   return {.journal = std::move(journal),
           .may_begin_again = may_begin_again,
           .log_directory = logs_in(job.folder),
           .submitted_micros = job.submission.micros,
           .now_micros = clock_.wall_micros()};
+}
+
+bool FolderPlace::note_size(const KeptJob& job) {
+  const int64_t size = size_of_journals(job.folder);
+  const auto [known, is_new] = sizes_.try_emplace(job.job.name, size);
+  return !is_new && std::exchange(known->second, size) < size;
+}
+
+bool FolderPlace::has_news(const std::string& name) {
+  const auto known = sizes_.find(name);
+  return known != sizes_.end() && size_of_journals(folders_.folder_of(name)) > known->second;
 }
 
 Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> jobs) {
@@ -63,8 +75,11 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
   for (KeptJob& job : jobs) {
     seen.push_back({.job = std::move(job)});
     Seen& it = seen.back();
+    const bool has_written = note_size(it.job);
     it.sight = read(it.job);
     if (it.sight.journal.is_over() && !it.sight.may_begin_again) continue;
+    // Nobody need ask whether a launcher is there that writes.
+    if (has_written && !it.sight.journal.is_over()) continue;
     places.push_back(seen.size() - 1);
     open.push_back(it.job);
   }
@@ -74,13 +89,16 @@ Result<std::vector<FolderPlace::Seen>> FolderPlace::see(std::vector<KeptJob> job
     Seen& it = seen[places[i]];
     // It may have written its end since, or begun.
     const std::optional<JournalStart> before = it.sight.journal.start;
+    note_size(it.job);
     it.sight = read(it.job);
     it.sight.launcher = std::move(launchers[i]);
     const std::optional<JournalStart>& now = it.sight.journal.start;
+    const LauncherSight& launcher = it.sight.launcher;
+    const bool has_ended =
+        launcher.stage == LauncherSight::Stage::pending || it.sight.journal.is_over();
     // A job that is removed at this moment has none any more.
     it.sight.is_between_lives = it.sight.may_begin_again && before && now &&
-                                before->life == now->life &&
-                                it.sight.launcher.stage == LauncherSight::Stage::pending;
+                                before->life == now->life && has_ended && !launcher.again.empty();
     if (it.sight.launcher.stage != LauncherSight::Stage::gone) continue;
     it.sight.launcher_words = last_words(it.job);
     remove_secrets(it.job.folder);

@@ -6,6 +6,8 @@
 // Not thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,8 +47,9 @@ class LauncherHost {
   virtual Status wish(const KeptJob& job, const ScaleWish& wish) {
     return append_wish(job.folder, wish);
   }
-  // The place may begin this job again as a whole, after its launcher has said that it is over.
-  virtual bool may_begin_again(const JobSpec&) { return false; }
+  // The place may begin this job again as a whole, after its launcher has said in this journal,
+  // which tells of no success, that it is over.
+  virtual bool may_begin_again(const JobSpec&, const Journal&) { return false; }
   // OK if launchers there heed wishes (scaling.h). Errors: UNIMPLEMENTED, with why and what to do.
   virtual Status can_scale() = 0;
   // As of JobPlace::guest_of().
@@ -62,6 +65,8 @@ class FolderPlace final : public JobPlace {
 
   Status submit(const JobSpec& job) override;
   Result<JobSight> look(const std::string& name) override;
+  // Its launcher has written.
+  bool has_news(const std::string& name) override;
   bool wants_company(const std::string& name) const override;
   Result<JobSpec> job_of(const std::string& name) override;
   Result<std::vector<JobSight>> list() override;
@@ -87,6 +92,8 @@ class FolderPlace final : public JobPlace {
     KeptSight sight;
   };
   KeptSight read(const KeptJob& job) const;
+  // Notes how long the job's journals are; true if they have grown since that was noted.
+  bool note_size(const KeptJob& job);
   Result<std::vector<Seen>> see(std::vector<KeptJob> jobs);
   bool is_over_kept_time(const Seen& seen) const;
   // All that is left of a job that has ended.
@@ -97,6 +104,7 @@ class FolderPlace final : public JobPlace {
   const JobFolders folders_;
   const std::unique_ptr<LauncherHost> host_;
   const Clock& clock_;
+  std::map<std::string, int64_t> sizes_;  // of jobs' journals, at the last look
 };
 
 }  // namespace millrace

@@ -24,11 +24,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kWhilePending{500};
+// Of a job that has just come: where there is room, its tasks begin within seconds.
+constexpr milliseconds kWhileFresh{200};
+constexpr milliseconds kFresh = seconds(15);
 // Of a job that has waited for a minute already: it may wait for hours.
 constexpr milliseconds kWhileWaiting{3000};
 constexpr milliseconds kLongWait = std::chrono::minutes(1);
 constexpr milliseconds kWhileRunning{1000};
-// Between two looks at files that grow.
+// Between two looks at files that grow, the job's own among them.
 constexpr milliseconds kWhileGrowing{100};
 // A place that does not answer may do so again.
 constexpr Clock::Duration kSilence = std::chrono::minutes(2);
@@ -122,6 +125,7 @@ class Follower {
 
   milliseconds between_looks() const {
     if (sight_.stage != JobStage::pending) return kWhileRunning;
+    if (sight_.age < kFresh) return kWhileFresh;
     return sight_.age < kLongWait ? kWhilePending : kWhileWaiting;
   }
 
@@ -213,6 +217,7 @@ class Follower {
     const AttemptOutput told = place_.output_of(output.sight, follow);
     if (!told.file.empty()) {
       output.source.emplace(told.file);
+      has_more_ = true;  // maybe
       return {};
     }
     MR_ASSIGN(RunningCommand command, RunningCommand::start(told.command));
@@ -273,6 +278,7 @@ class Follower {
   void wait() {
     Clock::Time until = clock_.now() + kWhileRunning;
     if (options_.how != FollowOptions::How::once) until = std::min(until, next_look_);
+    if (awaits_news()) until = std::min(until, clock_.now() + kWhileGrowing);
     std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
     for (const auto& [handle, output] : outputs_)
       if (output.command) events.push_back({output.command->descriptor(), POLLIN, 0});
@@ -286,6 +292,12 @@ class Follower {
       if (output.command) read(output);
       if (output.source) read_file(output);
     }
+    if (awaits_news() && place_.has_news(name_)) next_look_ = clock_.now();
+  }
+
+  // Of a job that runs, a second is soon enough.
+  bool awaits_news() const {
+    return options_.how != FollowOptions::How::once && sight_.stage == JobStage::pending;
   }
 
   // --- the end ---

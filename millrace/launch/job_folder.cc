@@ -137,6 +137,16 @@ Journal read_journal(const KeptJob& job) {
   }
 }
 
+int64_t size_of_journals(const std::string& folder) {
+  int64_t size = 0;
+  for (int life = 1;; ++life) {
+    // To open it asks for what other machines have written.
+    std::ifstream file(journal_in(folder, life), std::ios::binary | std::ios::ate);
+    if (!file.is_open()) return size;
+    size += file.tellg();
+  }
+}
+
 std::string last_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file.is_open()) return "";

@@ -70,6 +70,8 @@ class JobFolders {
 Status write_submission(const KeptJob& job);
 // What is there of the job's last life; nothing before the launcher has begun.
 Journal read_journal(const KeptJob& job);
+// How long the journals of all its lives are; they only grow.
+int64_t size_of_journals(const std::string& folder);
 // The last line of launcher.log that says something; empty: none.
 std::string last_words(const KeptJob& job);
 // The end of a file, some thousand bytes at most; nothing if it can't be read.

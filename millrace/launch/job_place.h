@@ -63,6 +63,10 @@ class JobPlace {
   // Errors: NOT_FOUND if there is no such job.
   virtual Result<JobSight> look(const std::string& name) = 0;
 
+  // Whether there is something new of the job since the last look at it; asked often, between
+  // looks, where that is cheap to know. False where only a look tells.
+  virtual bool has_news(const std::string& /*name*/) { return false; }
+
   // Of the job that was submitted here: whether somebody has to look at it now and then until its
   // tasks run, since nobody of ours does; and why it has not begun, if that is known.
   virtual std::optional<std::string> wants_looks(const std::string& /*name*/) const { return {}; }

@@ -39,8 +39,8 @@ struct JobReport {
   std::vector<TaskSummary> tasks = {};
   int num_restarts = 0;
   std::vector<std::string> lost = {};  // tasks that failed, and were allowed to
-  // Of a job that its manager has begun again: "begun again once: it was preempted"; what is said
-  // above is of its last life.
+  // Of a job that its manager has begun again: "begun again once: it was preempted", "run 2 of 10;
+  // before it: exit code 3"; what is said above is of its last life.
   std::string begun_again = {};
 };
 

@@ -209,6 +209,8 @@ std::optional<JournalStart> start_of(const Json& json) {
     start.time_limit = Clock::Duration(*limit);
   start.warning = warning_in(json);
   start.life = std::max(1, number_at<int>(json, "life").value_or(1));
+  start.run = number_at<int>(json, "run").value_or(0);
+  start.runs = number_at<int>(json, "runs").value_or(0);
   start.why = text_in(json, "why");
   start.attempts = attempts_in_start(json);
   return start;
@@ -226,6 +228,10 @@ std::string to_line(const JournalStart& start) {
   if (start.warning) {
     json["warned"] = start.warning->before.count();
     json["signal"] = start.warning->signal;
+  }
+  if (start.runs > 0) {
+    json["run"] = start.run;
+    json["runs"] = start.runs;
   }
   if (start.life > 1) {
     json["life"] = start.life;

@@ -4,6 +4,7 @@
 //
 //   {"millrace_journal":1,"at":81000000,"begun":1767225600000000,"seed":5,"late":true}
 //   {"millrace_journal":1,…,"life":2,"why":"it was preempted","attempts":[1,1,2]}
+//   {"millrace_journal":1,…,"run":2,"runs":10,"life":2,"why":"time limit of 3.0 s",…}
 //   {"at":81001000,"started":0}
 //   {"at":83000000,"came":0,"address":"10.0.0.8:40123","machine":"n1"}
 //   {"at":84000000,"left":3}
@@ -41,6 +42,9 @@ struct JournalStart {
   std::optional<Clock::Duration> time_limit = {};
   std::optional<TimeWarning> warning = {};
   int life = 1;  // of the job, which its manager may begin again
+  // Of a job that is to run several times (slurm.runs): which of how many; 0: of one that is not.
+  int run = 0;
+  int runs = 0;
   // In a later life: why it began, "it was preempted", and each task's attempts in those before.
   std::string why = {};
   std::vector<int> attempts = {};

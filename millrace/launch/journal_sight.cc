@@ -273,6 +273,9 @@ bool has_succeeded(const JobSpec& job, const Journal& journal) {
 }
 
 std::string begun_again_text(const JournalStart& start) {
+  if (start.runs > 0)
+    return str_cat("run ", start.run, " of ", start.runs,
+                   start.life > 1 ? str_cat("; before it: ", start.why) : std::string());
   if (start.life <= 1) return "";
   if (start.life == 2) return str_cat("begun again once: ", start.why);
   return str_cat("begun again ", start.life - 1, " times, last: ", start.why);

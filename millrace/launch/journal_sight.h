@@ -22,7 +22,8 @@ struct LauncherSight {
   // Gone: what took it away, if anything did: "n1 failed". Of no interest if it ended by itself.
   std::string why = {};
   bool cancelled = false;  // somebody wanted the job to end
-  // Pending once more: "it was preempted, and is queued again"; what for is in `waits`.
+  // Pending once more, or about to be: "it was preempted, and is queued again"; what for is in
+  // `waits`.
   std::string again = {};
 };
 
@@ -31,7 +32,7 @@ struct KeptSight {
   Journal journal = {};
   // The manager may begin the job again as a whole, whatever the journal says of its end.
   bool may_begin_again = false;
-  // It is to do so: the journal is of a life that is over, and the launcher is pending.
+  // It is to do so: the journal is of a life that is over, and the next has not begun to write.
   bool is_between_lives = false;
   LauncherSight launcher = {};
   std::string log_directory = {};   // handles of attempts are files in it
@@ -46,7 +47,8 @@ JobReport report_of(const JobSpec& job, const Journal& journal);
 // The job is over, and has succeeded, as its launcher saw it.
 bool has_succeeded(const JobSpec& job, const Journal& journal);
 
-// "begun again 2 times, last: it was preempted"; empty in the first life.
+// "begun again 2 times, last: it was preempted"; empty in the first life. Of a job that is to run
+// several times: "run 2 of 10; before it: map:1: exit code 3".
 std::string begun_again_text(const JournalStart& start);
 
 JobSight sight_of(const JobSpec& job, const KeptSight& seen);

@@ -112,7 +112,9 @@ JournalStart journal_start(const JobSpec& job, const LocalRunOptions& options) {
                      .seed = options.random.next(),
                      .late = options.reach != nullptr,
                      .time_limit = job.time_limit,
-                     .warning = options.warning};
+                     .warning = options.warning,
+                     .run = options.run,
+                     .runs = options.runs};
   const Journal before = journal_before(job, options);
   if (!before.start) return start;
   start.life = before.start->life + 1;
@@ -194,9 +196,12 @@ class LocalRun {
         task.environment.emplace_back(kRosterVariable, roster_in(options.folder));
     }
     MR_TRY(open_logs(log_directory_of(options)));
-    if (began_.life > 1)
+    if (began_.runs > 0) {
+      console_.note(begun_again_text(began_));
+    } else if (began_.life > 1) {
       console_.note(
           str_cat("the job begins again, for the ", began_.life - 1, ". time: ", began_.why));
+    }
     if (!memory_.why_not().empty())
       console_.note(str_cat("no task's memory is limited on this machine: ", memory_.why_not()));
     // With this it has begun.

@@ -40,6 +40,10 @@ struct LocalRunOptions {
   // It is begun again, for this reason: "it was preempted". Its last journal is in the folder, if
   // it had come so far; attempts go on from there, and a job that had succeeded is left so.
   std::string begins_again = {};
+  // Which run this is of a job that is to run several times, and of how many; 0: of one that is
+  // not.
+  int run = 0;
+  int runs = 0;
   // Given to the tasks before the job's time limit, if they run elsewhere and are on a leash.
   std::optional<TimeWarning> warning = {};
   // Where the tasks run, if it is elsewhere, and what keeps strangers from joining them. The

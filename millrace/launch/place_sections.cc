@@ -9,6 +9,7 @@ constexpr ValueType kList{
     "a text, or a list",
     R"({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})"};
 constexpr ValueType kPriority{"whole number", R"({"type": "integer", "minimum": 0})"};
+constexpr ValueType kRuns{"whole number", R"({"type": "integer", "minimum": 1, "maximum": 1000})"};
 constexpr int kHighestPriority = 1'000'000'000;
 
 // Unlike those of a command, the words of one text stay together.
@@ -102,6 +103,13 @@ constexpr Key<SlurmWishes> kSlurmKeys[] = {
      "The job begins again as a whole when Slurm preempts it, one of its machines is lost, or "
      "somebody says scontrol requeue. Its tasks' attempts are counted on.",
      [](const YamlValue& value, SlurmWishes& wishes) { return put_yes_no(value, wishes.requeue); }},
+    {"runs", kRuns, "1",
+     "How often the job runs at most, once after the other, until it has succeeded: as an array "
+     "(--array=1-N%1). Each run goes on from what the one before has kept, whether its time was "
+     "over or it failed.",
+     [](const YamlValue& value, SlurmWishes& wishes) {
+       return put(value.whole_number(1, kMostRuns), wishes.runs);
+     }},
     {"warn", kDuration, "no",
      "So long before the time limit, the job's or its allocation's, every task gets a signal, "
      "once: "
@@ -187,6 +195,7 @@ Json section_json(const SlurmWishes& wishes) {
       .add("constraint", wishes.constraint)
       .add("exclusive", wishes.exclusive)
       .add("requeue", wishes.requeue)
+      .add("runs", wishes.runs == 1 ? 0 : wishes.runs)
       .add("warn", wishes.warn.count() == 0 ? std::string() : duration_text_of(wishes.warn))
       .add("warn_signal", wishes.warn_signal)
       .json();

@@ -48,6 +48,9 @@ KubernetesWishes merged(const KubernetesWishes& job, const KubernetesWishes& rol
 // "machine", "zone" and "region" as the labels that they are; others as they stand.
 std::string topology_label(const std::string& name);
 
+// As many elements as an array may have, unless a cluster allows other numbers (MaxArraySize).
+inline constexpr int kMostRuns = 1000;
+
 struct SlurmWishes {
   std::string account = {};
   std::string qos = {};
@@ -56,6 +59,8 @@ struct SlurmWishes {
   bool exclusive = false;
   // Slurm begins the job again as a whole when it is preempted, loses a machine, or is requeued.
   bool requeue = false;
+  // It runs up to so many times, one after the other, until it succeeds: as elements of an array.
+  int runs = 1;
   // So long before the time limit, tasks get this signal; "": SIGUSR1.
   std::chrono::milliseconds warn{0};  // 0: they do not
   std::string warn_signal = {};

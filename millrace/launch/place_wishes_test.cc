@@ -53,6 +53,15 @@ TEST_CASE("what is asked of one manager is read, and written down again") {
   CHECK(again.roles == job.roles);
 }
 
+TEST_CASE("how often a job runs is kept, unless it runs once") {
+  const std::string words = "command: x\nroles: {map: 1}\n";
+  const JobSpec job = parse_job_file(words + "slurm: {runs: 10}\n", "job.yaml").value();
+  CHECK(job.slurm.runs == 10);
+  CHECK(parse_job_file(to_job_file(job), "again").value().slurm == job.slurm);
+  const JobSpec once = parse_job_file(words + "slurm: {runs: 1}\n", "job.yaml").value();
+  CHECK(to_job_file(once).find("slurm") == std::string::npos);
+}
+
 TEST_CASE("a role's wishes are added to the job's, or stand for them") {
   const JobSpec job = parse_job_file(kWishing, "job.yaml").value();
   const KubernetesWishes all = merged(job.kubernetes, job.roles[1].kubernetes);
@@ -92,6 +101,8 @@ TEST_CASE("wishes that can't be are refused with the section, the key and what i
   CHECK(says("slurm: {constraint: 'a,b'}", "slurm.constraint"));
   CHECK(says("slurm: {exclusive: 2}", "neither true nor false"));
   CHECK(says("slurm: {requeue: often}", "neither true nor false"));
+  CHECK(says("slurm: {runs: 0}", "slurm.runs"));
+  CHECK(says("slurm: {runs: 1001}", "slurm.runs"));
   CHECK(says("slurm: {warn: soon}", "slurm.warn"));
   CHECK(says("slurm: {warn: 5m, warn_signal: KILL}", "no signal that a program can answer"));
   CHECK(says("slurm: {warn_signal: USR2}", "it goes with slurm.warn"));

@@ -151,7 +151,7 @@ def test_a_job_that_may_not_be_stopped_stays(ask, tmp_path):
 
 def test_a_job_that_slurm_forgot_is_looked_up_in_its_accounts(ask):
     ask({"sbatch": "echo '7;cluster'"}, "submit", "words.yaml")
-    code, output = ask({"squeue": "true", "sacct": "echo TIMEOUT"}, "wait", "words")
+    code, output = ask({"squeue": "true", "sacct": "echo '7|TIMEOUT'"}, "wait", "words")
     assert code == 1 and output.splitlines()[-1].endswith("Slurm's time limit"), output
     code, output = ask(
         {"squeue": "true", "sacct": complains("Slurm accounting storage is disabled")},

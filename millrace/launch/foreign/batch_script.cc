@@ -222,6 +222,8 @@ class BatchReader {
     } else if (flag.name == "requeue" || flag.name == "no-requeue") {
       job.slurm.requeue = flag.name == "requeue";
       account_.took(told, "slurm.requeue");
+    } else if (flag.name == "array") {
+      take_array(told, flag.value);
     } else if (flag.name == "signal") {
       take_warning(told, flag.value);
     } else if (flag.name == "constraint" && flag.value.find_first_of("|[(*") != std::string::npos) {
@@ -238,6 +240,22 @@ class BatchReader {
       return read_request(told, flag, components_.back());
     }
     return {};
+  }
+
+  // "1-10%1": ten runs of one job, one after the other. Others are many jobs.
+  void take_array(const std::string& told, std::string_view value) {
+    const bool is_chain = value.starts_with("1-") && value.ends_with("%1");
+    const auto runs =
+        is_chain ? whole_of(value.substr(2, value.size() - 4), 1, kMostRuns) : std::optional<int>();
+    if (runs) {
+      import_.job.slurm.runs = *runs;
+      return account_.took(told, "slurm.runs: one after the other, until one succeeds");
+    }
+    account_.left(told, is_chain
+                            ? str_cat("slurm.runs counts from 1, by ones, to at most ", kMostRuns)
+                            : "its elements are jobs of their own; a job file says one, which runs "
+                              "again and again with 1-N%1: submit it so many times, or give a role "
+                              "that many tasks");
   }
 
   // "USR1@300": to the tasks so many seconds before the end; "B:USR1" to the script's shell.

@@ -156,6 +156,22 @@ TEST_CASE("a script that is requeued and warned says so in the job file") {
   CHECK(tells(other, "left  x.sh:2: --signal: slurm.warn takes a signal by its name"));
 }
 
+TEST_CASE("an array whose elements come one after the other is one job with several runs") {
+  const auto with = [](const std::string& array) {
+    return import_one(str_cat("#!/bin/sh\n#SBATCH --array=", array, "\nsrun -n 2 x\n"), "x.sh");
+  };
+  CHECK(with("1-10%1").job.slurm.runs == 10);
+  CHECK(tells(with("1-10%1"), "took  x.sh:2: --array: slurm.runs: one after the other"));
+  for (const char* many : {"1-10", "0-9", "1,2,3", "0-9%1", "1-10%2", "5"}) {
+    CHECK(with(many).job.slurm.runs == 1);
+    CHECK(tells(with(many), "left  x.sh:2: --array: its elements are jobs of their own"));
+  }
+  for (const char* other : {"1-10:2%1", "1-4,7%1", "1-5000%1", "1-%1"}) {
+    CHECK(with(other).job.slurm.runs == 1);
+    CHECK(tells(with(other), "left  x.sh:2: --array: slurm.runs counts from 1, by ones, to"));
+  }
+}
+
 TEST_CASE("a number of cores is one") {
   CHECK(import_fault(str_cat(kTfJob,
                              "    PS: {template: {spec: {containers: [{resources: "

@@ -146,14 +146,16 @@ Status KubernetesPlace::submit(const JobSpec& job) {
   }
   MR_ASSIGN(const Objects manifests, kubernetes_manifests(job, draw));
   MR_TRY(find_secrets(job).with(str_cat("submitting '", job.name, "'")));
-  const Result<Json> head = create(manifests);
+  const Result<Made> created = create(manifests);
   // Without a cluster or a login nothing can have been made.
-  if (head.status().code() == Code::failed_precondition ||
-      head.status().code() == Code::unauthenticated)
-    return head.status().with(str_cat("submitting '", job.name, "'"));
-  Status made = head.status();
+  if (created.status().code() == Code::failed_precondition ||
+      created.status().code() == Code::unauthenticated)
+    return created.status().with(str_cat("submitting '", job.name, "'"));
+  Status made = created.status();
   if (made.ok() && draw.files.by_depot) made = fill_depot(job.name, *shipment);
-  if (made.ok() && is_gang(job)) made = begin(*head);
+  if (made.ok() && is_gang(job)) made = begin(created->all[created->head]);
+  // The tasks need not wait for that: it counts when the job is over.
+  if (made.ok()) made = own(*created);
   if (made.ok()) return {};
   // Whatever came into being of this submission, and nothing of a job that has the name already.
   const std::string of_this_run = str_cat(kRunLabel, "=", draw.run);
@@ -171,7 +173,7 @@ Status KubernetesPlace::submit(const JobSpec& job) {
                            "; its objects have the label ", kRunLabel, "=", draw.run));
 }
 
-Result<Json> KubernetesPlace::create(const Objects& manifests) {
+Result<KubernetesPlace::Made> KubernetesPlace::create(const Objects& manifests) {
   // Once only: of a call that was not answered nobody knows what it has made.
   MR_ASSIGN(const std::string answer,
             ask({"create", "--filename=-", "--output=json"}, as_list(manifests), Tries::one));
@@ -181,10 +183,14 @@ Result<Json> KubernetesPlace::create(const Objects& manifests) {
     return object["kind"] == "Job" && object["metadata"]["name"] == head_name;
   });
   if (head == made.end()) return unavailable("the cluster has not made the Job ", head_name);
-  MR_TRY(ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
-             as_list(owned_by(*head, made)), Tries::several)
-             .status());
-  return std::move(*head);
+  const auto place = static_cast<size_t>(head - made.begin());
+  return Made{.all = std::move(made), .head = place};
+}
+
+Status KubernetesPlace::own(const Made& made) {
+  return ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
+             as_list(owned_by(made.all[made.head], made.all)), Tries::several)
+      .status();
 }
 
 // Of a gang: as soon as there is room.

@@ -72,7 +72,14 @@ class KubernetesPlace final : public JobPlace {
   // That those are there which the job is to find in the cluster.
   Status find_secrets(const JobSpec& job);
   // Its head, as it was made.
-  Result<nlohmann::ordered_json> create(const std::vector<nlohmann::ordered_json>& manifests);
+  // What was made of the manifests, and which of it is the head.
+  struct Made {
+    std::vector<nlohmann::ordered_json> all;
+    size_t head = 0;
+  };
+  Result<Made> create(const std::vector<nlohmann::ordered_json>& manifests);
+  // Makes it all the head's: it goes when the head goes.
+  Status own(const Made& made);
   Status begin(const nlohmann::ordered_json& head);
   Status remove_labelled(const std::string& selector);
   Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);

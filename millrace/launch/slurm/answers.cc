@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <limits>
 
 #include "millrace/base/str_cat.h"
 
@@ -35,6 +36,17 @@ std::string without_null(std::string_view text) {
   return is_one_of(text, {"(null)", "n/a", "None", "N/A"}) ? "" : std::string(text);
 }
 
+// "12", "12+1", "12_3", "12_[3-10%1]", "12_[3,7-10%1]".
+bool read_name(std::string_view name, QueueRow& row) {
+  const size_t mark = std::min(name.find_first_of("+_"), name.size());
+  if (!read_number(name.substr(0, mark), row.number)) return false;
+  if (mark == name.size()) return true;
+  std::string_view part = name.substr(mark + 1);
+  if (name[mark] == '+') return read_number(part, row.component);
+  if (part.starts_with('[')) part = part.substr(1, part.find_first_of("-,%]") - 1);
+  return read_number(part, row.element);
+}
+
 std::optional<QueueRow> row_of(std::string_view line) {
   std::array<std::string_view, 5> fields;
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -48,10 +60,7 @@ std::optional<QueueRow> row_of(std::string_view line) {
                .reason = without_null(fields[2]),
                .machine = without_null(fields[3]),
                .comment = without_null(fields[4])};
-  const size_t plus = fields[0].find('+');
-  if (!read_number(fields[0].substr(0, plus), row.number)) return {};
-  if (plus != std::string_view::npos && !read_number(fields[0].substr(plus + 1), row.component))
-    return {};
+  if (!read_name(fields[0], row)) return {};
   return row;
 }
 
@@ -78,6 +87,7 @@ constexpr KnownReason kReasons[] = {
     {"ReqNodeNotAvail", "a machine that it needs is down or reserved"},
     {"NodeDown", "a machine that it needs is down"},
     {"BadConstraints", "no machine has all that it asks for", true},
+    {"JobArrayTaskLimit", "Slurm has not looked at it since its run before ended"},
     {"Licenses", "a licence that it asks for is in use"},
     {"Reservation", "its reservation has not begun"},
     {"InvalidAccount", "its account is not known", true},
@@ -116,6 +126,16 @@ bool is_running(std::string_view state) {
                            "STAGE_OUT"});
 }
 
+// Why Slurm has ended a job, as it writes that into the job's output.
+struct KnownCause {
+  std::string_view mark;
+  std::string_view reason;
+};
+constexpr KnownCause kCauses[] = {{"DUE TO PREEMPTION", "it was preempted"},
+                                  {"DUE TO NODE FAILURE", "a machine of it was lost"},
+                                  {"DUE TO JOB REQUEUE", "it was requeued, as scontrol does"},
+                                  {"DUE TO TIME LIMIT", "Slurm's time limit"}};
+
 // How a job has ended whose launcher did not say so.
 LauncherSight gone(const std::string& state, const std::string& machine) {
   LauncherSight sight{.stage = Stage::gone};
@@ -140,6 +160,20 @@ LauncherSight gone(const std::string& state, const std::string& machine) {
   return sight;
 }
 
+// Of an array, whose elements come one after the other: the one that runs, else the next that
+// waits, else the last that was.
+std::vector<QueueRow> telling(std::vector<QueueRow> rows) {
+  if (std::ranges::none_of(rows, [](const QueueRow& row) { return row.element > 0; })) return rows;
+  // Those without a number are the rest.
+  std::ranges::stable_sort(rows, {}, [](const QueueRow& row) {
+    return row.element > 0 ? row.element : std::numeric_limits<int>::max();
+  });
+  auto row = std::ranges::find_if(rows, [](const QueueRow& it) { return is_running(it.state); });
+  if (row == rows.end())
+    row = std::ranges::find_if(rows, [](const QueueRow& it) { return is_pending(it.state); });
+  return {row == rows.end() ? rows.back() : *row};
+}
+
 }  // namespace
 
 std::vector<QueueRow> parse_queue(std::string_view text) {
@@ -152,23 +186,33 @@ std::vector<QueueRow> parse_queue(std::string_view text) {
 
 std::string parse_accounting(std::string_view text) {
   std::string state;
+  int element = -1;
   for_each_line(text, [&](std::string_view line) {
-    if (state.empty()) state = line;
+    const size_t bar = line.find('|');
+    QueueRow row;
+    if (bar == std::string_view::npos || !read_name(line.substr(0, bar), row)) return;
+    if (row.element <= element) return;
+    element = row.element;
+    state = line.substr(bar + 1);
   });
   return state;
 }
 
+std::string ended_by_slurm(std::string_view launcher_log) {
+  std::string why;
+  for_each_line(launcher_log, [&](std::string_view line) {
+    if (line.find(" *** JOB ") == line.npos || line.find(" CANCELLED AT ") == line.npos) return;
+    const auto* cause = std::ranges::find_if(
+        kCauses, [&](const KnownCause& known) { return line.find(known.mark) != line.npos; });
+    why = cause == std::end(kCauses) ? "it was cancelled, as scancel does" : cause->reason;
+  });
+  return why;
+}
+
 std::string requeue_reason(std::string_view launcher_log) {
-  struct Known {
-    std::string_view mark;
-    std::string_view reason;
-  };
-  constexpr Known kCauses[] = {{"DUE TO PREEMPTION", "it was preempted"},
-                               {"DUE TO NODE FAILURE", "a machine of it was lost"},
-                               {"DUE TO JOB REQUEUE", "it was requeued, as scontrol does"}};
   std::string_view reason = "Slurm has ended it, and did not say why";
   size_t last = 0;
-  for (const Known& cause : kCauses) {
+  for (const KnownCause& cause : kCauses) {
     const size_t at = launcher_log.rfind(cause.mark);
     if (at == std::string_view::npos || at < last) continue;
     last = at;
@@ -182,7 +226,7 @@ bool is_pending(const QueueRow& row) { return is_pending(row.state); }
 bool is_active(const QueueRow& row) { return is_pending(row.state) || is_running(row.state); }
 
 LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted) {
-  std::vector<QueueRow> sorted = rows;
+  std::vector<QueueRow> sorted = telling(rows);
   std::ranges::stable_sort(sorted, {}, &QueueRow::component);
   if (sorted.empty()) {
     if (is_pending(accounted) || is_running(accounted)) return {.stage = Stage::running};

@@ -16,11 +16,15 @@ namespace millrace {
 //
 //   12+0|PENDING|Priority||/home/a/.local/state/millrace/slurm/words
 //   13|RUNNING|None|n1|(null)
+//   14_1|RUNNING|None|n1|/home/a/…          of an array: its first element, and those that wait
+//   14_[2-10%1]|PENDING|JobArrayTaskLimit||/home/a/…
+//   14|CANCELLED|None||/home/a/…            of an array: those that will not begin any more
 inline constexpr const char* kQueueFormat = "%i|%T|%r|%B|%k";
 
 struct QueueRow {
   int64_t number = 0;
   int component = 0;  // of a heterogeneous job: which, from 0
+  int element = 0;    // of an array: which, from 1, or the first of those that wait; 0: of none
   std::string state;
   std::string reason;
   std::string machine;  // where its launcher runs; empty: not yet
@@ -29,13 +33,17 @@ struct QueueRow {
 
 // Lines that are none are passed over.
 std::vector<QueueRow> parse_queue(std::string_view text);
-// What sacct says of a job in `--parsable2 --format=State`: "CANCELLED by 1000"; empty: nothing.
+// What sacct says of a job in `--parsable2 --format=JobID,State`: "CANCELLED by 1000"; empty:
+// nothing. Of an array, what it says of the last element.
 std::string parse_accounting(std::string_view text);
 
 // The rows of one job, or none if the manager no longer knows it; then `accounted` is what its
 // accounts say, if it keeps any.
 LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted);
 
+// Why Slurm has ended a job, from the last such line of what the job's script and Slurm have
+// written: "Slurm's time limit"; empty: it has not.
+std::string ended_by_slurm(std::string_view launcher_log);
 // Why Slurm has ended a job that it begins again, from the last lines that the job's script and
 // Slurm have written: "it was preempted". Where they do not say, that.
 std::string requeue_reason(std::string_view launcher_log);

@@ -24,7 +24,8 @@ TEST_CASE("a line of squeue is a job, or a part of one; what is none is passed o
       "slurm_load_jobs: warning\n"
       "x|RUNNING|None|n1|(null)\n"
       "14_3|RUNNING|None|n1|(null)\n");
-  REQUIRE(rows.size() == 2);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[2].element == 3);
   CHECK(rows[0].number == 12);
   CHECK(rows[0].component == 1);
   CHECK(rows[0].machine.empty());
@@ -68,8 +69,29 @@ TEST_CASE("a job that the manager has forgotten is looked up in its accounts, if
   CHECK(seen("", "CANCELLED by 1000").why == "scancel, by 1000");
   CHECK(seen("", "RUNNING").stage == Stage::running);
   CHECK(seen("").why == "its launcher has ended without a word, and Slurm no longer knows of it");
-  CHECK(parse_accounting("NODE_FAIL\nCOMPLETED\n") == "NODE_FAIL");
+  CHECK(parse_accounting("4+0|NODE_FAIL\n4+1|COMPLETED\n") == "NODE_FAIL");
+  CHECK(parse_accounting("4_1|FAILED\n4_2|CANCELLED by 1000\n") == "CANCELLED by 1000");
+  CHECK(parse_accounting("4_1|FAILED\n4_[2-3%1]|PENDING\n") == "PENDING");
   CHECK(parse_accounting("").empty());
+}
+
+TEST_CASE("of an array, the run counts that is there, else the next, else the last") {
+  const std::string first = "4_1|TIMEOUT|TimeLimit|n1|x\n";
+  const std::string rest = "4_[3-10%1]|PENDING|JobArrayTaskLimit||x\n";
+  CHECK(seen(rest + "4_2|RUNNING|None|n2|x\n" + first).stage == Stage::running);
+  const LauncherSight next = seen(rest + "4_2|FAILED|NonZeroExitCode|n2|x\n" + first);
+  CHECK(next.stage == Stage::pending);
+  CHECK(next.waits ==
+        std::vector<std::string>{"Slurm has not looked at it since its run before ended "
+                                 "(JobArrayTaskLimit)"});
+  const LauncherSight none = seen("4_2|CANCELLED|None||x\n" + first);
+  CHECK(none.stage == Stage::gone);
+  CHECK(none.cancelled);
+  CHECK(seen("4|CANCELLED|None||x\n" + first).cancelled);
+  CHECK(seen("4_2|FAILED|NonZeroExitCode|n2|x\n" + first).why ==
+        "its launcher was killed, or could not begin (FAILED)");
+  CHECK(parse_queue("4_[3,7-10%1]|PENDING|None||x\n").at(0).element == 3);
+  CHECK(parse_queue("4_[]|PENDING|None||x\n4_|PENDING|None||x\n").empty());
 }
 
 TEST_CASE("why a job is begun again stands in what its script and Slurm have written last") {

@@ -75,6 +75,15 @@ void append_cost_of_scaling(std::string& text, const JobSpec& job) {
   }
 }
 
+// "roles 'files' and 'map'", of a job that has some.
+std::string differing_roles(const JobSpec& job) {
+  const auto other = std::ranges::find_if(job.roles, [&](const RoleSpec& role) {
+    return role.resources != job.roles[0].resources || role.nodes != job.roles[0].nodes;
+  });
+  return str_cat("roles '", job.roles[0].name, "' and '",
+                 other == job.roles.end() ? job.roles[0].name : other->name, "'");
+}
+
 Status check_for_slurm(const JobSpec& job) {
   MR_TRY(check(job));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
@@ -96,6 +105,12 @@ Status check_for_slurm(const JobSpec& job) {
       return invalid("nodes: '", feature, "' is no feature of machines");
     }
   }
+  if (job.slurm.runs > 1 && !asks_the_same(job))
+    return invalid(
+        "slurm.runs: ", differing_roles(job),
+        " ask for different machines (cpus, memory, gpus, nodes), which Slurm gives in a "
+        "heterogeneous job, and it has no arrays of those; let all roles ask for the "
+        "same, or leave runs out");
   if (job.time_limit && job.slurm.warn >= *job.time_limit)
     return invalid("slurm.warn: ", duration_text_of(job.slurm.warn), " before a time limit of ",
                    duration_text_of(*job.time_limit), " is before the job begins; say less");
@@ -122,12 +137,14 @@ Result<std::string> slurm_batch_script(const JobSpec& job, const std::string& fo
   std::string text = "#!/bin/bash\n";
   append_directive(text, str_cat("--job-name=", job.name));
   if (folder.empty()) {
-    append_directive(text, str_cat("--output=", job.name, "-%j.log"));
+    append_directive(text,
+                     str_cat("--output=", job.name, job.slurm.runs > 1 ? "-%A.log" : "-%j.log"));
   } else {
     append_directive(text, str_cat("--output=", launcher_log_in(folder)));
     append_directive(text, str_cat("--comment=", folder));
   }
-  if (job.slurm.requeue) append_directive(text, "--open-mode=append");
+  if (job.slurm.runs > 1) append_directive(text, str_cat("--array=1-", job.slurm.runs, "%1"));
+  if (job.slurm.requeue || job.slurm.runs > 1) append_directive(text, "--open-mode=append");
   // What Slurm ends, for its time or for somebody with more priority, is asked before. The job's
   // own limit comes before either.
   const seconds notice = ceil<seconds>(time_to_end(job)) + seconds(5);

@@ -73,6 +73,43 @@ TEST_CASE("a job that Slurm may begin again is ended as a whole, unless it may l
   CHECK(script.find("#SBATCH --requeue\n#SBATCH --no-kill\n") != std::string::npos);
 }
 
+TEST_CASE("a job that runs several times is an array of which one element runs at a time") {
+  JobSpec job = counting_words();
+  job.slurm.runs = 10;
+  std::string script = slurm_batch_script(job, "/home/a/words").value();
+  CHECK(script.substr(0, script.find("\nexec")) ==
+        "#!/bin/bash\n"
+        "#SBATCH --job-name=words\n"
+        "#SBATCH --output=/home/a/words/launcher.log\n"
+        "#SBATCH --comment=/home/a/words\n"
+        "#SBATCH --array=1-10%1\n"
+        "#SBATCH --open-mode=append\n"
+        "#SBATCH --time=3\n"
+        "#SBATCH --signal=B:TERM@10\n"
+        "#SBATCH --no-requeue\n"
+        "#SBATCH --no-kill\n"
+        "#SBATCH --partition=short\n"
+        "#SBATCH --ntasks=3\n"
+        "#SBATCH --cpus-per-task=1\n");
+  CHECK(script.find("\nslurm:\n  runs: 10\n") != std::string::npos);
+  // The log of one that nobody keeps is that of all its runs as well.
+  CHECK(slurm_batch_script(job).value().find("--output=words-%A.log\n") != std::string::npos);
+  job.slurm.requeue = true;
+  script = slurm_batch_script(job).value();
+  CHECK(script.find("#SBATCH --array=1-10%1\n") != std::string::npos);
+  CHECK(script.find("#SBATCH --requeue\n#SBATCH --partition") != std::string::npos);
+}
+
+TEST_CASE("of a heterogeneous job there is no array") {
+  JobSpec job = counting_words();
+  job.slurm.runs = 2;
+  job.roles[1].resources = {.cpus = 2};
+  CHECK(slurm_batch_script(job).status().message().starts_with(
+      "slurm.runs: roles 'files' and 'map' ask for different machines"));
+  job.roles[0].resources = {.cpus = 2};
+  CHECK(slurm_batch_script(job).ok());
+}
+
 TEST_CASE("tasks are not warned before they begin") {
   JobSpec job = counting_words();
   job.slurm.warn = 89s;

@@ -50,6 +50,8 @@ Status slurm_fault(std::string_view program, std::string_view said) {
                   "specification can not be satisfied", "Node count specification invalid",
                   "nvalid generic resource", "More processors requested"}))
     return invalid("the cluster has no machines for this job: ", words);
+  if (says(said, {"nvalid job array"}))
+    return invalid("slurm.runs: ", words, "; scontrol show config tells MaxArraySize");
   if (says(said, {"Invalid job id"})) return not_found(words);
   if (says(said, {"Unable to contact", "connect failure", "Connection refused", "Socket timed out",
                   "onnection timed out", "Zero Bytes were transmitted",

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "millrace/launch/local_command.h"
+#include "millrace/launch/slurm/array_runs.h"
 #include "millrace/launch/slurm/batch.h"
 #include "millrace/launch/slurm/faults.h"
 #include "millrace/launch/slurm/srun.h"
@@ -34,6 +35,16 @@ std::vector<QueueRow> rows_of(const KeptJob& job, const std::vector<QueueRow>& r
   std::ranges::copy_if(rows, std::back_inserter(own),
                        [&](const QueueRow& row) { return number != 0 && row.number == number; });
   return own;
+}
+
+// Why the job is not over although its last launcher may be; "" if it is, or has none yet.
+std::string begins_again(const KeptJob& job, const std::vector<QueueRow>& rows,
+                         const LauncherSight& sight) {
+  const bool requeues = sight.stage == LauncherSight::Stage::pending && job.job.slurm.requeue;
+  if (job.job.slurm.runs <= 1 && !requeues) return "";
+  const std::string log = last_text(launcher_log_in(job.folder));
+  if (job.job.slurm.runs > 1) return word_of_next_run(job.job, rows, read_journal(job), log);
+  return str_cat(requeue_reason(log), ", and is queued again");
 }
 
 Status write_script(const std::string& path, const std::string& script) {
@@ -100,10 +111,10 @@ Status SlurmHost::start(KeptJob& job) {
 
 Status SlurmHost::undo(const KeptJob& job) {
   MR_ASSIGN(const std::vector<QueueRow> rows, queue());
-  for (const QueueRow& row : rows_of(job, rows))
-    if (row.component == 0 && is_active(row))
-      MR_TRY(ask({"scancel", std::to_string(row.number)}, Tries::several).status());
-  return {};
+  const std::vector<QueueRow> own = rows_of(job, rows);
+  if (std::ranges::none_of(own, is_active)) return {};
+  // All components of it, or all elements.
+  return ask({"scancel", std::to_string(own[0].number)}, Tries::several).status();
 }
 
 Result<std::vector<QueueRow>> SlurmHost::queue() {
@@ -119,7 +130,7 @@ std::string SlurmHost::accounted(const std::string& number) {
   if (number.empty()) return "";
   const Result<CommandOutput> answer =
       run_command({"sacct", "--noheader", "--parsable2", "--allocations",
-                   str_cat("--jobs=", number), "--format=State"},
+                   str_cat("--jobs=", number), "--format=JobID,State"},
                   "", options_.time_limit, clock_);
   return answer.ok() && answer->code == 0 ? parse_accounting(answer->out) : "";
 }
@@ -131,11 +142,18 @@ Result<std::vector<LauncherSight>> SlurmHost::see(const std::vector<KeptJob>& jo
     const std::vector<QueueRow> own = rows_of(job, rows);
     sights.push_back(
         launcher_sight(own, own.empty() ? accounted(job.submission.number) : std::string()));
-    if (sights.back().stage == LauncherSight::Stage::pending && job.job.slurm.requeue)
-      sights.back().again =
-          str_cat(requeue_reason(last_text(launcher_log_in(job.folder))), ", and is queued again");
+    sights.back().again = begins_again(job, own, sights.back());
   }
   return sights;
+}
+
+Result<std::string> SlurmHost::number_of_run(const std::string& array) {
+  MR_ASSIGN(std::string text, ask({"squeue", "--noheader", str_cat("--jobs=", array),
+                                   "--states=RUNNING", "--format=%A"},
+                                  Tries::several));
+  text = text.substr(0, text.find_first_of(" \n"));
+  if (text.empty()) return failed_precondition("no run of job ", array, " is there just now");
+  return text;
 }
 
 Result<GuestCommand> SlurmHost::guest_of(const KeptJob& job, const TaskSight& task,
@@ -144,8 +162,12 @@ Result<GuestCommand> SlurmHost::guest_of(const KeptJob& job, const TaskSight& ta
   if (job.submission.number.empty())
     return failed_precondition("what Slurm calls job '", job.job.name,
                                "' is not known: squeue --me shows it");
-  return GuestCommand{.words = guest_step(job.job, job.submission.number, read_journal(job), task,
-                                          command, terminal)};
+  std::string number = job.submission.number;
+  if (job.job.slurm.runs > 1) {
+    MR_ASSIGN(number, number_of_run(number));
+  }
+  return GuestCommand{.words =
+                          guest_step(job.job, number, read_journal(job), task, command, terminal)};
 }
 
 Status SlurmHost::end(const KeptJob& job) {
@@ -157,17 +179,25 @@ Status SlurmHost::end(const KeptJob& job) {
     const std::vector<QueueRow> own = rows_of(job, rows);
     if (std::ranges::none_of(own, is_active)) return {};
     const std::string number = std::to_string(own[0].number);
+    const auto running = std::ranges::find_if(own, [](const QueueRow& row) {
+      return is_active(row) && !is_pending(row) && !row.machine.empty();
+    });
     const Clock::Time now = clock_.now();
     if (now >= by_slurm + kToBeGone)
       return error(Code::deadline_exceeded, "job ", number,
                    " is still there: squeue --job=", number, " shows what it waits for");
-    const bool waits = own[0].machine.empty() || is_pending(own[0]);
-    const int due = waits || now >= by_slurm ? 2 : 1;
+    const int due = running == own.end() || now >= by_slurm ? 2 : 1;
     if (sent >= due) continue;
     sent = due;
     std::vector<std::string> words = {"scancel", number};
-    // The launcher knows what else is to be ended, and how.
-    if (due == 1) words = {"scancel", "--batch", "--signal=TERM", number};
+    // The launcher knows what else is to be ended, and how; and no other run is to follow it.
+    if (due == 1) {
+      words = {"scancel", "--batch", "--signal=TERM", number};
+      if (running->element > 0) {
+        MR_TRY(call_off_other_runs(number, clock_));
+        str_append(&words.back(), "_", running->element);
+      }
+    }
     Status done = ask(words, Tries::several).status();
     // It may have ended since.
     if (!done.ok() && done.code() != Code::not_found) return done;

@@ -34,7 +34,12 @@ class SlurmHost final : public LauncherHost {
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // Asks the launcher to end the tasks within the job's grace; then Slurm does.
   Status end(const KeptJob& job) override;
-  bool may_begin_again(const JobSpec& job) override { return job.slurm.requeue; }
+  // Unless that was its last run, which Slurm does not queue again.
+  bool may_begin_again(const JobSpec& job, const Journal& journal) override {
+    const bool runs_again =
+        job.slurm.runs > 1 && (!journal.start || journal.start->run < job.slurm.runs);
+    return job.slurm.requeue || runs_again;
+  }
   // Within the allocation, which is large enough for all that the job may have.
   Status can_scale() override { return {}; }
   // A step of its own on the task's machine, in what the job has been given (--overlap); its
@@ -48,6 +53,8 @@ class SlurmHost final : public LauncherHost {
   Result<std::string> ask(const std::vector<std::string>& words, Tries tries);
   Result<std::vector<QueueRow>> queue();
   std::string accounted(const std::string& number);
+  // Of the run that is there now, of a job that runs several times.
+  Result<std::string> number_of_run(const std::string& array);
   // Ends what may have come of a submission that was not answered.
   Status undo(const KeptJob& job);
 

@@ -13,7 +13,7 @@ namespace {
 // and to ask a port that refuses costs a tenth of a millisecond.
 constexpr int kFirstBackoffMillis = 20;
 constexpr int kMaxBackoffMillis = 100;
-constexpr int kResolveAgainMillis = 1000;
+constexpr int kResolveAgainMillis = 300;
 constexpr int kConnectTimeoutMillis = 10'000;
 
 ChannelHandle make_channel(const std::string& address, const Channel::Options& options) {

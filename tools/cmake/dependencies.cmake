@@ -31,7 +31,6 @@ millrace_find(absl "libabsl-dev" CONFIG)
 millrace_find(gRPC "libgrpc++-dev protobuf-compiler-grpc" CONFIG)
 millrace_find(nlohmann_json "nlohmann-json3-dev" CONFIG)
 millrace_find(CLI11 "libcli11-dev" CONFIG)
-millrace_find(spdlog "libspdlog-dev libfmt-dev" CONFIG)
 millrace_find(leveldb "libleveldb-dev libsnappy-dev" CONFIG)
 millrace_find(IsaL "libisal-dev")
 # The library is loaded when a kernel first needs it (ops/onednn). Its own package file would ask for
@@ -50,8 +49,12 @@ millrace_find(GIF "libgif-dev")
 millrace_find(yaml-cpp "libyaml-cpp-dev" CONFIG)
 millrace_find(OpenSSL "libssl-dev")
 millrace_find(Eigen3 "libeigen3-dev" CONFIG)
-# What follows is for our own tests and module, so programs that link Millrace do without.
+# What follows is for our own build, so programs that link Millrace do without.
 set(MILLRACE_DEBIAN_PACKAGES_TO_LINK ${MILLRACE_DEBIAN_PACKAGES})
+
+# Compiled into the one file that writes with it.
+millrace_find_header(spdlog/spdlog.h "libspdlog-dev")
+millrace_find_header(fmt/format.h "libfmt-dev")
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

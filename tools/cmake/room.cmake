@@ -116,7 +116,7 @@ endfunction()
 function(millrace_room_precompiled room)
   if(room STREQUAL "op")
     set(links absl::strings absl::any_invocable absl::flat_hash_map absl::inlined_vector
-              spdlog::spdlog Threads::Threads)
+              Threads::Threads)
     millrace_precompiled(room LINKS ${links} HEADERS millrace/op/precompiled.h)
     if(MILLRACE_TESTS)
       millrace_precompiled(test LINKS ${links} doctest::doctest

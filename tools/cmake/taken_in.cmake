@@ -1,10 +1,10 @@
-# Programs take gRPC's core, Abseil and protobuf into themselves; everything else links their shared
-# libraries. These are sixty, which a process maps and binds before main(): more than half of what a
-# task did until its first step, and all that `millrace version` does. Debian's archives are not
-# position independent enough for a module, so Python's keeps the shared ones, as do programs that
-# others link with the installed rooms. What has to be kept secure by updates, OpenSSL, c-ares and
-# zlib, stays shared everywhere; so does all in a build with a sanitizer, whose suppressions name the
-# libraries that it can't look into.
+# Programs take their C++ libraries into themselves, the language's own (millrace/base) and those named
+# here; everything else links the shared ones. These are seventy, which a process maps and binds
+# before main(): two thirds of what a task did until its first step, and all that `millrace version`
+# does. Debian's archives are not position independent enough for a module, so Python's keeps the
+# shared ones, as do programs that others link with the installed rooms. What has to be kept secure
+# by updates, OpenSSL, c-ares, zlib, readers of images and of XML, stays shared everywhere; so does
+# all in a build with a sanitizer, whose suppressions name the libraries that it can't look into.
 #
 #   millrace_taken_in(libraries ${arg_LINKS})
 #
@@ -32,7 +32,16 @@ endfunction()
 # itself where there is none, or it is not to be taken in.
 function(millrace_archive_of result library)
   set(${result} ${library} PARENT_SCOPE)
-  if(NOT TARGET ${library} OR NOT library MATCHES "^(absl|gRPC|protobuf)::")
+  if(library MATCHES "^(re2::re2|re2|snappy|farmhash)$")
+    string(REGEX REPLACE ".*::" "" name ${library})
+    find_library(MILLRACE_ARCHIVE_${name} lib${name}.a)
+    mark_as_advanced(MILLRACE_ARCHIVE_${name})
+    if(MILLRACE_ARCHIVE_${name})
+      set(${result} "${MILLRACE_ARCHIVE_${name}}" PARENT_SCOPE)
+    endif()
+    return()
+  endif()
+  if(NOT TARGET ${library} OR NOT library MATCHES "^((absl|gRPC|protobuf|leveldb)::|yaml-cpp$)")
     return()
   endif()
   string(MAKE_C_IDENTIFIER "archive of ${library}" archive)

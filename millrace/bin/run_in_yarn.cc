@@ -127,7 +127,9 @@ struct YarnCompany {
 
 Result<YarnCompany> serve_staged(const JobSpec& job, const std::string& folder,
                                  const std::string& known_as) {
-  YarnCompany company{.staged = {.token = new_secret(*make_random())}};
+  // Of who submitted it; then that one can have commands run beside tasks.
+  const std::string token = variable(kTokenVariable);
+  YarnCompany company{.staged = {.token = token.empty() ? new_secret(*make_random()) : token}};
   if (job.staging.empty()) return company;
   MR_ASSIGN(company.staged, parse_staged_job(text_of(folder + "/" + kStagedFile)));
   MR_ASSIGN(FolderServer server, FolderServer::listen({.folder = folder,
@@ -157,6 +159,7 @@ Result<std::unique_ptr<FileServer>> ship_in_yarn(const JobSpec& job, const YarnR
 LauncherEnd launch_in_yarn(const InYarn& flags, const JobSpec& job, const YarnReach& known,
                            const StagedJob& staged) {
   Reach reach = yarn_reach(job, known);
+  if (!variable(kTokenVariable).empty()) reach.join_words.emplace_back("--guests");
   const auto random = make_random();
   auto files = ship_in_yarn(job, known, staged.token, reach);
   const Result<JobReport> report = files.ok()

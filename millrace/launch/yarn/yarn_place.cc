@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/cluster/host_port.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_signals.h"
+#include "millrace/launch/yarn/job_token.h"
 
 namespace millrace {
 namespace {
@@ -51,6 +53,17 @@ void say_where_logs_are(const KeptJob& job, LauncherSight& sight) {
              "nobody here has had its logs from its launcher, which YARN has among its own: yarn "
              "logs -applicationId ",
              job.submission.number);
+}
+
+// Where commands are let in beside the task; 0: nowhere.
+int guests_port(const JobSpec& job, const Journal& journal, const std::string& task) {
+  const std::vector<SupervisedTask> tasks = supervised_tasks(job);
+  int port = 0;
+  for (const JournalEntry& entry : journal.entries)
+    if (const auto* came = std::get_if<TaskCame>(&entry.what);
+        came != nullptr && tasks[came->task].name == task)
+      port = came->guests;
+  return port;
 }
 
 // Of one that YARN no longer knows.
@@ -156,6 +169,10 @@ Status YarnHost::start(KeptJob& job) {
   MR_TRY(write_submission(job));
   MR_TRY(write_racks(job));
   YarnLaunch launch = launch_of(job);
+  if (job.job.staging.empty()) {
+    MR_ASSIGN(std::string token, make_token_of_job(job.folder, random_));
+    launch.environment.emplace_back(kTokenVariable, std::move(token));
+  }
   if (!job.job.staging.empty()) {
     MR_ASSIGN(StagedLaunch staged, staged_.send(job));
     launch.resources = std::move(staged.resources);
@@ -313,12 +330,20 @@ Status YarnHost::ask_to_end(const ApplicationState& application) {
       .status();
 }
 
-Result<GuestCommand> YarnHost::guest_of(const KeptJob&, const TaskSight& task,
-                                        const std::vector<std::string>&, Terminal) {
-  return error(Code::unimplemented,
-               "YARN starts containers, and runs nothing in them afterwards: log in at ",
-               task.where.empty() ? "the task's machine" : task.where, ", where ", task.name,
-               " runs");
+Result<GuestCommand> YarnHost::guest_of(const KeptJob& job, const TaskSight& task,
+                                        const std::vector<std::string>& command, Terminal) {
+  const int port = guests_port(job.job, read_journal(job), task.name);
+  if (port == 0)
+    return failed_precondition(
+        task.name, " lets no command in: ",
+        task.where.empty() ? "it is not there yet"
+                           : "its job was submitted by an earlier Millrace, or its machine's "
+                             "kernel is older than Linux 5.3; its log says so");
+  GuestCommand guest{.words = {options_.staged.program, "yarn-guest", "--at",
+                               HostPort{task.where, port}.to_string(), "--folder", job.folder,
+                               "--task", task.name, "--"}};
+  guest.words.insert(guest.words.end(), command.begin(), command.end());
+  return guest;
 }
 
 Status YarnHost::end(const KeptJob& job) {

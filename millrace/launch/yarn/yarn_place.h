@@ -35,7 +35,10 @@ struct YarnOptions {
 class YarnHost final : public LauncherHost {
  public:
   YarnHost(YarnOptions options, const Clock& clock, Random& random)
-      : options_(std::move(options)), clock_(clock), staged_(options_.staged, clock, random) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        random_(random),
+        staged_(options_.staged, clock, random) {}
 
   Status check(const JobSpec& job) override;
   Status start(KeptJob& job) override;
@@ -49,7 +52,7 @@ class YarnHost final : public LauncherHost {
   void want(const std::string& log) override;
   Status wish(const KeptJob& job, const ScaleWish& wish) override;
   Status can_scale() override { return {}; }
-  // UNIMPLEMENTED: YARN starts containers and runs nothing in them.
+  // By the door that the task has (local_guest_door.h).
   Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
                                 const std::vector<std::string>& command,
                                 Terminal terminal) override;
@@ -83,6 +86,7 @@ class YarnHost final : public LauncherHost {
 
   const YarnOptions options_;
   const Clock& clock_;
+  Random& random_;
   StagedLaunches staged_;
   size_t active_ = 0;  // which ResourceManager answered last
 };

@@ -54,8 +54,11 @@ Result<std::vector<std::string>> packed_outputs(const std::string& folder) {
 std::vector<std::string> names_of_logs(const std::string& folder) {
   std::vector<std::string> names = {"journal", "launcher.log"};
   std::error_code fault;
-  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault))
-    names.push_back("logs/" + log.path().filename().string());
+  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault)) {
+    // YARN has its own files there, too, and the launcher's.
+    const std::string name = log.path().filename().string();
+    if (name.ends_with(".log") && name != "launcher.log") names.push_back("logs/" + name);
+  }
   return names;
 }
 

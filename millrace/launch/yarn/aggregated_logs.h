@@ -4,7 +4,7 @@
 //
 //   | block ... | index | names of indices | at of these i64 | version i16 i16 | magic 16 bytes |
 //
-//   names     number, for each: text "data:BCFile.index" or another, text of how it is packed, place
+//   names     number, for each: text "data:BCFile.index", say, text of how it is packed, place
 //   place     where it begins, its size as it is there, its size unpacked: three numbers
 //   index     text of how blocks are packed ("none", "gz"), number, for each block its place
 //   block     records: number and key of that size, value in pieces

@@ -55,7 +55,10 @@ Status knock_at(GuestLink& link, const GuestVisit& visit) {
   };
   MR_TRY(link.say(to_line(GuestProof{.nonce = nonce, .proof = proof(GuestSide::guest)})));
   const Result<std::string> second = link.line(kLongestGuestLine, until, visit.clock);
-  if (!second.ok()) return second.status().with("the job's token was not taken");
+  if (!second.ok())
+    return second.status()
+        .with("the job's token was not taken")
+        .then("; it is another job's, or the task's machine or image lacks OpenSSL (libssl3)");
   MR_ASSIGN(const GuestProof shown, parse_guest_proof(*second));
   if (!is_same_secret(shown.proof, proof(GuestSide::door)))
     return failed_precondition("who answers there is not of this job");

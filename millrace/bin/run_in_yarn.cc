@@ -162,9 +162,9 @@ Result<std::unique_ptr<FileServer>> ship_in_yarn(const JobSpec& job, const YarnR
 LauncherEnd launch_in_yarn(const InYarn& flags, const JobSpec& job, const YarnReach& known,
                            const StagedJob& staged) {
   Reach reach = yarn_reach(job, known);
-  if (!variable(kTokenVariable).empty()) reach.join_words.emplace_back("--guests");
   const auto random = make_random();
   auto files = ship_in_yarn(job, known, staged.token, reach);
+  if (!variable(kTokenVariable).empty()) reach.join_words.emplace_back("--guests");
   const Result<JobReport> report = files.ok()
                                        ? run_locally(job, {.log_directory = flags.log_directory,
                                                            .folder = known.folder,

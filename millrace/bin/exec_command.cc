@@ -16,13 +16,15 @@ namespace {
 constexpr const char* kExecFooter =
     R"(Runs a command where a task of a submitted job runs, and ends with its exit code. On this machine: in the
 task's directory, with the environment of its program. On Kubernetes: in its container, by kubectl exec. On Slurm: on its
-machine, by srun --overlap, with the task's environment. YARN runs nothing in containers that it has started. Jobs of
-`millrace run --on ssh` are not submitted; log in at their machines.
+machine, by srun --overlap, with the task's environment. On YARN: in its container, with the directory and environment of
+its program, without a terminal, as long as the task runs. Jobs of `millrace run --on ssh` are not submitted; log in at
+their machines.
 
 Examples:
   millrace exec word-count map:0 --on local -- python3 -c 'import os; print(os.environ["TF_CONFIG"])'
   millrace exec digits worker:3 --on k8s -- sh
   millrace exec digits ps:0 --on slurm -- top -bn1
+  millrace exec digits worker:1 --on yarn -- py-spy dump --pid 4711
 
 Exit codes: the command's; 1 there is no such job or task, or nothing can be run there, 2 the command line makes no
 sense, 126 the command can't be run.)";

@@ -32,6 +32,7 @@
 #include "millrace/launch/reach.h"
 #include "millrace/launch/scaling.h"
 #include "millrace/launch/shipping/baggage.h"
+#include "millrace/launch/yarn/local_guest_door.h"
 
 namespace millrace {
 namespace {
@@ -74,6 +75,7 @@ struct JoinFlags {
   std::string files;
   std::string folder;
   bool is_in_place = false;
+  bool has_guests = false;
   std::string job;
   int index = 0;
 };
@@ -115,13 +117,43 @@ Result<std::optional<Baggage>> fetched(const JoinFlags& flags, const std::string
   return std::optional<Baggage>(std::move(baggage));
 }
 
-Result<JoinedTask> joined(const JoinFlags& flags, std::string token) {
+// Where commands are let in beside the task, if they are to be. A task that can't let any in is one
+// all the same.
+std::optional<GuestDoor> opened_door(const JoinFlags& flags) {
+  if (!flags.has_guests) return {};
+  Result<GuestDoor> door = GuestDoor::open();
+  if (!door.ok()) {
+    std::cerr << "millrace join: no command can be run beside this task: "
+              << door.status().message() << std::endl;
+    return {};
+  }
+  return *std::move(door);
+}
+
+// For as long as this process lives, whatever it becomes.
+void leave_behind(std::optional<GuestDoor>& door, const JoinFlags& flags,
+                  const std::string& token) {
+  if (!door) return;
+  const auto random = make_random();
+  const std::string attempt = variable(kAttemptVariable);
+  const Status left = door->leave_behind({.token = token,
+                                          .task = short_name({flags.job, 0, flags.index}),
+                                          .attempt = std::max(1, std::atoi(attempt.c_str())),
+                                          .clock = Clock::real(),
+                                          .random = *random});
+  if (!left.ok())
+    std::cerr << "millrace join: no command can be run beside this task: " << left.message()
+              << std::endl;
+}
+
+Result<JoinedTask> joined(const JoinFlags& flags, std::string token, int guests) {
   JoinRequest request{
       .supervisor = flags.supervisor,
       .token = std::move(token),
       .task = {flags.job, 0, flags.index},
       .host = flags.host,
       .machine = flags.machine_variable.empty() ? "" : variable(flags.machine_variable.c_str()),
+      .guests = guests,
       .progress = [](const std::string& text) {
         std::cerr << "millrace join: " << text << std::endl;
       }};
@@ -152,12 +184,14 @@ Result<TfConfig> prepared(const JoinFlags& flags, std::optional<Baggage>& baggag
   MR_ASSIGN(std::string token, token_of(flags));
   MR_ASSIGN(auto had, fetched(flags, token));
   if (had) baggage.emplace(*std::move(had));
-  MR_ASSIGN(const JoinedTask task, joined(flags, std::move(token)));
+  std::optional<GuestDoor> door = opened_door(flags);
+  MR_ASSIGN(const JoinedTask task, joined(flags, token, door ? door->port() : 0));
   for (const auto& [name, value] : task.all.environment) setenv(name.c_str(), value.c_str(), 1);
   MR_TRY(hand_over(task.port.descriptor(), kListenDescriptorVariable));
   MR_TRY(hand_over(task.connection.number(), kReportDescriptorVariable));
   setenv(kListenAddressVariable, task.address.c_str(), 1);
   unsetenv(kTokenVariable);
+  leave_behind(door, flags, token);
   if (baggage && !flags.is_in_place) work_there(*baggage);
   TfConfig config;
   config.cluster = task.all.cluster;
@@ -281,6 +315,8 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
                     invalid("--files: it goes with --at HOST:PORT, or with --until and --folder"));
   if (!flags.folder.empty() && (flags.until.empty() || flags.files.empty()))
     return complain("join", invalid("--folder: it goes with --until and --files"));
+  if (flags.has_guests && flags.supervisor.empty())
+    return complain("join", invalid("--guests: it goes with --at"));
   if (flags.is_in_place && (flags.supervisor.empty() || flags.files.empty()))
     return complain("join", invalid("--in-place: it goes with --at and --files"));
   std::optional<Baggage> baggage;
@@ -367,6 +403,9 @@ void add_join(CLI::App& app, Invocation& invocation) {
                    "With --until and --files: the folder that COMMAND runs in, which is there, "
                    "empty, and goes with the container")
       ->type_name("DIR");
+  verb->add_flag("--guests", flags->has_guests,
+                 "With --at: let commands in beside COMMAND, of whoever knows the token, as "
+                 "millrace exec has it done on YARN");
   verb->add_flag("--in-place", flags->is_in_place,
                  "With --files: COMMAND runs here, where somebody else has put what travels; only "
                  "outputs are brought back");

@@ -54,8 +54,11 @@ Result<std::vector<std::string>> packed_outputs(const std::string& folder) {
 std::vector<std::string> names_of_logs(const std::string& folder) {
   std::vector<std::string> names = {"journal", "launcher.log"};
   std::error_code fault;
-  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault))
-    names.push_back("logs/" + log.path().filename().string());
+  for (const auto& log : std::filesystem::directory_iterator(logs_in(folder), fault)) {
+    // YARN has its own files there, too, and the launcher's.
+    const std::string name = log.path().filename().string();
+    if (name.ends_with(".log") && name != "launcher.log") names.push_back("logs/" + name);
+  }
   return names;
 }
 
@@ -127,7 +130,9 @@ struct YarnCompany {
 
 Result<YarnCompany> serve_staged(const JobSpec& job, const std::string& folder,
                                  const std::string& known_as) {
-  YarnCompany company{.staged = {.token = new_secret(*make_random())}};
+  // Of who submitted it; then that one can have commands run beside tasks.
+  const std::string token = variable(kTokenVariable);
+  YarnCompany company{.staged = {.token = token.empty() ? new_secret(*make_random()) : token}};
   if (job.staging.empty()) return company;
   MR_ASSIGN(company.staged, parse_staged_job(text_of(folder + "/" + kStagedFile)));
   MR_ASSIGN(FolderServer server, FolderServer::listen({.folder = folder,
@@ -159,6 +164,7 @@ LauncherEnd launch_in_yarn(const InYarn& flags, const JobSpec& job, const YarnRe
   Reach reach = yarn_reach(job, known);
   const auto random = make_random();
   auto files = ship_in_yarn(job, known, staged.token, reach);
+  if (!variable(kTokenVariable).empty()) reach.join_words.emplace_back("--guests");
   const Result<JobReport> report = files.ok()
                                        ? run_locally(job, {.log_directory = flags.log_directory,
                                                            .folder = known.folder,

@@ -56,6 +56,7 @@ void add_wait(CLI::App& app, Invocation& invocation);
 void add_depot(CLI::App& app, Invocation& invocation);
 void add_yarn_task(CLI::App& app, Invocation& invocation);
 void add_yarn_inside(CLI::App& app, Invocation& invocation);
+void add_yarn_guest(CLI::App& app, Invocation& invocation);
 
 // Prints "millrace VERB: message" to standard error. Returns kMisused for INVALID_ARGUMENT, kFailed
 // for anything else.

@@ -1,15 +1,19 @@
 // Part of verbs.h: `millrace yarn-task`, which `millrace run --on yarn-am` starts for each task,
-// and `millrace yarn-inside`, which that has run in a container that does not see the job's folder.
+// `millrace yarn-inside`, which that has run in a container that does not see the job's folder, and
+// `millrace yarn-guest`, which `millrace exec` becomes.
 #include <climits>
 #include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/base/random.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/launch/reach.h"
+#include "millrace/launch/yarn/job_token.h"
 #include "millrace/launch/yarn/local_errand.h"
+#include "millrace/launch/yarn/local_guest_visit.h"
 #include "millrace/launch/yarn/local_inside.h"
 
 namespace millrace {
@@ -42,7 +46,50 @@ int run_there_inside(const InsideOptions& flags) {
   return code.ok() ? *code : complain("yarn-inside", code.status());
 }
 
+constexpr const char* kYarnGuestFooter =
+    R"(Runs COMMAND beside a task of a job on YARN, as the process there does that lets it in. What `millrace exec`
+becomes; it is of no use by itself.
+
+Exit codes: the command's; 126 it can't be run, 1 and a line on standard error if the task can't be reached.)";
+
+struct GuestFlags {
+  std::string at;
+  std::string folder;
+  std::string task;
+};
+
+int run_guest(const GuestFlags& flags, const std::vector<std::string>& command) {
+  if (command.empty()) return complain("exec", invalid("no command; write it after '--'"));
+  const Result<std::string> token = token_of_job(flags.folder);
+  if (!token.ok()) return complain("exec", token.status());
+  const auto random = make_random();
+  const Result<int> code = visit({.at = flags.at,
+                                  .token = *token,
+                                  .task = flags.task,
+                                  .command = command,
+                                  .clock = Clock::real(),
+                                  .random = *random});
+  return code.ok() ? *code : complain("exec", code.status());
+}
+
 }  // namespace
+
+void add_yarn_guest(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<GuestFlags>();
+  CLI::App* verb = app.add_subcommand("yarn-guest", "Run a command beside a task on YARN");
+  verb->group("");  // people have no use for it
+  verb->footer(kYarnGuestFooter);
+  verb->add_option("--at", flags->at, "Where the task lets commands in")
+      ->type_name("HOST:PORT")
+      ->required();
+  verb->add_option("--folder", flags->folder, "The job's, which has its token")
+      ->type_name("DIR")
+      ->required();
+  verb->add_option("--task", flags->task, "Beside which task")->type_name("NAME:N")->required();
+  verb->callback([flags, &invocation] {
+    invocation.run = [flags, &invocation] { return run_guest(*flags, invocation.command); };
+  });
+}
 
 void add_yarn_inside(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<InsideOptions>(InsideOptions{.clock = Clock::real()});

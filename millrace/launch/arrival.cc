@@ -25,6 +25,13 @@ Result<std::string> text_at(const Json& object, const char* key) {
   return invalid("'", key, "' is no text");
 }
 
+Result<int> port_at(const Json& object, const char* key) {
+  constexpr int kMostPort = 65535;
+  const Json& port = object[key];
+  if (port.is_number_integer() && port >= 0 && port <= kMostPort) return port.get<int>();
+  return invalid("'", key, "' is no port");
+}
+
 // "map:1"
 Result<TaskName> task_of(const std::string& name) {
   const size_t colon = name.rfind(':');
@@ -68,6 +75,7 @@ std::string to_line(const Arrival& arrival) {
                {"task", short_name(arrival.task)},
                {"address", arrival.address}};
   if (!arrival.machine.empty()) json["machine"] = arrival.machine;
+  if (arrival.guests > 0) json["guests"] = arrival.guests;
   return line_of(json);
 }
 
@@ -104,8 +112,12 @@ Result<Arrival> parse_arrival(std::string_view line) {
   MR_ASSIGN(arrival.task, task_of(task));
   MR_ASSIGN(arrival.address, text_at(json, "address"));
   MR_TRY(HostPort::parse(arrival.address).status());
-  if (!json.contains("machine")) return arrival;
-  MR_ASSIGN(arrival.machine, text_at(json, "machine"));
+  if (json.contains("machine")) {
+    MR_ASSIGN(arrival.machine, text_at(json, "machine"));
+  }
+  if (json.contains("guests")) {
+    MR_ASSIGN(arrival.guests, port_at(json, "guests"));
+  }
   return arrival;
 }
 

@@ -2,7 +2,7 @@
 // line of JSON each, over a connection to whoever supervises the job (gathering.h).
 //
 //   task       {"millrace_join": 1, "token": "…", "task": "map:1", "address": "10.0.0.8:40123",
-//               "machine": "n8"}
+//               "machine": "n8", "guests": 40124}
 //   answer     {"waiting_for": ["map:0", "map:2"], "more": 5}          again and again, then
 //              {"cluster": {"map": ["10.0.0.7:40001", …]}, "environment": {"A": "b"}}
 //   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
@@ -36,6 +36,7 @@ struct Arrival {
   TaskName task = {};
   std::string address = {};  // "host:port", where it will serve
   std::string machine = {};  // what its manager calls the machine that it is on; empty: not known
+  int guests = 0;            // the port where commands are let in beside it; 0: nowhere
 };
 
 struct StillMissing {

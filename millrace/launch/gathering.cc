@@ -58,7 +58,8 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   place.address = arrival.address;
   place.is_announced = place.is_absent && absent_ == Absent::announce;
   ++num_there_;
-  std::vector<Action> actions = {Came{known->second, place.address, arrival.machine}};
+  std::vector<Action> actions = {
+      Came{known->second, place.address, arrival.machine, arrival.guests}};
   if (place.is_announced) {
     actions.push_back(Tell{from, to_line(ArrivalAnswer(LeavePlace{}))});
     actions.push_back(HangUp{from});
@@ -99,7 +100,7 @@ std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arri
   place.connection = from;
   place.may_come_again = false;
   by_connection_[from] = task;
-  return {Came{task, place.address, arrival.machine},
+  return {Came{task, place.address, arrival.machine, arrival.guests},
           started_ ? told(place) : Tell{from, to_line(ArrivalAnswer(missing(kMostNamed)))}};
 }
 

@@ -50,7 +50,8 @@ class Gathering {
   struct Came {
     size_t task;
     std::string address;
-    std::string machine = {};  // of Arrival
+    std::string machine = {};  // of Arrival, as the next
+    int guests = 0;
   };
   // For people.
   struct Note {

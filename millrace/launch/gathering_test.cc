@@ -58,6 +58,17 @@ TEST_CASE("a task may say what its manager calls the machine that it is on") {
   CHECK(std::get<Gathering::Came>(actions.at(0)).machine == "n8");
 }
 
+TEST_CASE("a task may say at which port commands are let in beside it") {
+  Gathering gathering({.roles = {{"map", 1}}, .command = {"count"}}, "t");
+  Arrival arrival{"t", {"map", 0, 0}, "10.0.0.8:1"};
+  CHECK(parse_arrival(to_line(arrival)).value().guests == 0);
+  arrival.guests = 40124;
+  const auto actions = gathering.said(3, to_line(arrival));
+  CHECK(std::get<Gathering::Came>(actions.at(0)).guests == 40124);
+  arrival.guests = 70000;
+  CHECK(parse_arrival(to_line(arrival)).status().message() == "'guests' is no port");
+}
+
 TEST_CASE("after the start, what a task says is its record") {
   Gathering gathering({.roles = {{"map", 1}}, .command = {"count"}}, "t");
   (void)gathering.said(3, arrival({"map", 0, 0}, "a:1"));

@@ -65,6 +65,7 @@ void put_event(Json& json, const TaskCame& event) {
   json["came"] = event.task;
   json["address"] = event.address;
   if (!event.machine.empty()) json["machine"] = event.machine;
+  if (event.guests > 0) json["guests"] = event.guests;
 }
 void put_event(Json& json, const TaskLeft& event) { json["left"] = event.task; }
 void put_event(Json& json, const WishRefused& event) {
@@ -132,7 +133,8 @@ class Reader {
   std::optional<What> what(const Json& json) const {
     if (const auto it = task(json, "started")) return SupervisionEvent(TaskStarted{*it});
     if (const auto it = task(json, "came"))
-      return TaskCame{*it, text_in(json, "address"), text_in(json, "machine")};
+      return TaskCame{*it, text_in(json, "address"), text_in(json, "machine"),
+                      number_at<int>(json, "guests").value_or(0)};
     if (const auto it = task(json, "left")) return TaskLeft{*it};
     if (const auto it = task(json, "waits")) return SupervisionEvent(TaskWaits{*it, others(json)});
     if (json.contains("scaled")) return scaled(json);

@@ -6,7 +6,7 @@
 //   {"millrace_journal":1,…,"life":2,"why":"it was preempted","attempts":[1,1,2]}
 //   {"millrace_journal":1,…,"run":2,"runs":10,"life":2,"why":"time limit of 3.0 s",…}
 //   {"at":81001000,"started":0}
-//   {"at":83000000,"came":0,"address":"10.0.0.8:40123","machine":"n1"}
+//   {"at":83000000,"came":0,"address":"10.0.0.8:40123","machine":"n1","guests":40124}
 //   {"at":84000000,"left":3}
 //   {"at":97000000,"scaled":2,"to":4,"by":"process 4711 of anna","wish":"5f0c"}
 //   {"at":99000000,"ended":[{"task":0,"code":3,"last":"ValueError: bad record"}]}
@@ -56,6 +56,7 @@ struct TaskCame {
   size_t task;
   std::string address;
   std::string machine = {};  // what its manager calls the one that it is on; empty: not known
+  int guests = 0;            // of Arrival
 };
 // A task that runs elsewhere and was absent has said where it can be, and left; it comes again, to
 // that address, when it is wanted.

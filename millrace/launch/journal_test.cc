@@ -54,7 +54,7 @@ TEST_CASE("what a launcher saw is seen again by whoever reads its journal, word 
   const std::vector<JournalEntry> entries = {
       {Clock::Time(5s), SupervisionEvent(TaskStarted{0})},
       {Clock::Time(5s), SupervisionEvent(TaskStarted{1})},
-      {Clock::Time(5s), TaskCame{1, "10.0.0.8:7", "n1"}},
+      {Clock::Time(5s), TaskCame{1, "10.0.0.8:7", "n1", 40124}},
       {Clock::Time(6s),
        SupervisionEvent(TasksEnded{
            {{1, {.code = 3, .first_error_line = "a", .last_error_line = "b \xff"}, 42}}})},
@@ -75,6 +75,7 @@ TEST_CASE("what a launcher saw is seen again by whoever reads its journal, word 
   const Journal journal = parse_journal(text, 3);
   CHECK(journal.is_over());
   REQUIRE(journal.entries.size() == entries.size());
+  CHECK(std::get<TaskCame>(journal.entries[2].what).guests == 40124);
   SeededRandom random(journal.start->seed);
   Supervision read = supervision_of(job, *journal.start, random);
   for (const JournalEntry& entry : journal.entries)

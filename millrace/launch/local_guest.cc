@@ -57,12 +57,10 @@ bool is_handed_over(const EnvironmentEntry& entry) {
          std::ranges::find(kReportHandedOver, entry.first) != kReportHandedOver.end();
 }
 
-}  // namespace
-
-Result<GuestCommand> guest_beside(pid_t launcher, const std::string& task, int attempt,
-                                  const std::vector<std::string>& command) {
+Result<GuestCommand> guest_among(const std::vector<pid_t>& processes, const std::string& task,
+                                 int attempt, const std::vector<std::string>& command) {
   std::optional<Status> refused;
-  for (const pid_t process : descendants_of(launcher)) {
+  for (const pid_t process : processes) {
     Result<Environment> environment = environment_of_process(process);
     if (environment.status().code() == Code::permission_denied) refused = environment.status();
     if (!environment.ok() || !is_of(*environment, task, attempt)) continue;
@@ -75,6 +73,20 @@ Result<GuestCommand> guest_beside(pid_t launcher, const std::string& task, int a
   }
   if (refused) return *refused;
   return failed_precondition("no process of this machine is ", task, " any more");
+}
+
+}  // namespace
+
+Result<GuestCommand> guest_beside(pid_t launcher, const std::string& task, int attempt,
+                                  const std::vector<std::string>& command) {
+  return guest_among(descendants_of(launcher), task, attempt, command);
+}
+
+Result<GuestCommand> guest_at(pid_t process, const std::string& task, int attempt,
+                              const std::vector<std::string>& command) {
+  std::vector<pid_t> processes = descendants_of(process);
+  processes.insert(processes.begin(), process);
+  return guest_among(processes, task, attempt, command);
 }
 
 }  // namespace millrace

@@ -19,4 +19,8 @@ namespace millrace {
 Result<GuestCommand> guest_beside(pid_t launcher, const std::string& task, int attempt,
                                   const std::vector<std::string>& command);
 
+// The same of a process that is the attempt, or has it below itself.
+Result<GuestCommand> guest_at(pid_t process, const std::string& task, int attempt,
+                              const std::vector<std::string>& command);
+
 }  // namespace millrace

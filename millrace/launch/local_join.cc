@@ -173,8 +173,8 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
   std::string address = HostPort{host.name, port.port()}.to_string();
   Answers answers(socket, request.leash, deadline, clock);
   for (int tries = 0;; ++tries) {
-    MR_TRY(
-        send_line(socket, to_line(Arrival{request.token, request.task, address, request.machine})));
+    MR_TRY(send_line(socket, to_line(Arrival{request.token, request.task, address, request.machine,
+                                             request.guests})));
     MR_ASSIGN(auto answer, wait_for_all(answers, request));
     if (auto* all = std::get_if<AllThere>(&answer))
       return JoinedTask{std::move(*all), address, std::move(port), std::move(socket)};

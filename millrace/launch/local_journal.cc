@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace millrace {
 namespace {
@@ -19,7 +20,11 @@ struct flock whole_file() {
 }  // namespace
 
 Result<LocalJournal> LocalJournal::create(const std::string& path, Readers readers) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+  // A link says where it is to be kept.
+  std::error_code no_link;
+  const auto linked = std::filesystem::read_symlink(path, no_link);
+  const std::string kept = no_link ? path : linked.string();
+  Descriptor file(open(kept.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
   if (!file.is_open() && errno == EEXIST)
     return error(Code::already_exists, "'", path, "' is there: this job has been started before");
   if (!file.is_open()) return unavailable("can't write '", path, "': ", strerror(errno));

@@ -431,7 +431,7 @@ class LocalRun {
   }
 
   void came(const Gathering::Came& task) {
-    note(JournalEntry{clock_.now(), TaskCame{task.task, task.address, task.machine}});
+    note(JournalEntry{clock_.now(), TaskCame{task.task, task.address, task.machine, task.guests}});
     if (!task.machine.empty()) machines_[task.task] = task.machine;
     if (announces() && held_.erase(task.task) > 0) {
       announced_.insert(task.task);

@@ -5,7 +5,6 @@ machine."""
 import base64
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,8 +15,8 @@ import pytest
 
 from kerberos_realm import Tickets, curl, running_realm
 from managed import HELPERS_WAIT, count_words, until
-from test_jobs_without_shared_folders import HDFS, jobs, programs  # noqa: F401
-from yarn_queue import NOT_THERE, ROOT, KerberosQueue, running_yarn
+from test_jobs_without_shared_folders import HDFS
+from yarn_queue import NOT_THERE, KerberosQueue, running_yarn_without_us
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +51,12 @@ def hdfs(realm):
 
 
 @pytest.fixture(scope="module")
-def yarn(realm, hdfs, programs, jobs):  # noqa: F811
-    if os.geteuid() != 0:
-        pytest.skip("LEFT OUT, jobs without shared folders: only root hides folders")
-    ours = [path for path in os.environ["PATH"].split(":") if not path.startswith(str(ROOT))]
-    environment = {**os.environ, "PATH": ":".join(ours)}
-    hidden = (programs, jobs, ROOT / "build" / "bin", ROOT / "build" / "examples")
+def yarn(realm, hdfs):
     options = ("--realm", realm, "--protection", "privacy")
-    with running_yarn(*hidden, environment=environment, options=options) as found:
-        yield {
-            **found,
-            "PATH": f"{programs}:{found['PATH']}",
-            "MILLRACE_HDFS_HTTP_PORT": hdfs[0].split(":")[1],
-        }
+    with running_yarn_without_us(options=options) as (found, jobs):
+        # Who one is, tickets say.
+        environment = {name: found[name] for name in found if name != "HADOOP_USER_NAME"}
+        yield {**environment, "MILLRACE_HDFS_HTTP_PORT": hdfs[0].split(":")[1]}, jobs
 
 
 class StagedKerberosQueue(KerberosQueue):
@@ -92,10 +84,11 @@ class StagedKerberosQueue(KerberosQueue):
 
 
 @pytest.fixture
-def queue(yarn, jobs, realm, hdfs, request, tmp_path):  # noqa: F811
+def queue(yarn, realm, hdfs, request, tmp_path):
+    environment, jobs = yarn
     folder = jobs / re.sub("[^a-z0-9]+", "-", request.node.name.lower())[-60:]
     folder.mkdir()
-    queue = StagedKerberosQueue(yarn, folder, Tickets(realm, tmp_path / "tickets"), hdfs)
+    queue = StagedKerberosQueue(environment, folder, Tickets(realm, tmp_path / "tickets"), hdfs)
     yield queue
     queue.tickets.get()
     queue.end_all()

@@ -30,6 +30,7 @@ def running_yarn(*hidden, environment=None, options=()):
     if built.returncode == NOT_THERE:
         pytest.skip(f"LEFT OUT, jobs on a real YARN: {built.stderr}")
     folder = Path(tempfile.mkdtemp(prefix="yarn-"))
+    folder.chmod(0o755)  # containers may be somebody else's
     up = subprocess.run(
         [CLUSTER, "up", *options, folder, *hidden],
         env=environment,
@@ -48,7 +49,7 @@ def running_yarn(*hidden, environment=None, options=()):
 
 
 @contextlib.contextmanager
-def running_yarn_without_us():
+def running_yarn_without_us(options=()):
     """Likewise, of machines that see neither our programs, as they are installed, nor jobs: and the folder that jobs
     are to be below."""
     if os.geteuid() != 0:
@@ -66,7 +67,7 @@ def running_yarn_without_us():
             ]
             environment = {**os.environ, "PATH": ":".join(ours)}
             hidden = (programs, jobs, ROOT / "build" / "bin", ROOT / "build" / "examples")
-            with running_yarn(*hidden, environment=environment) as found:
+            with running_yarn(*hidden, environment=environment, options=options) as found:
                 path = f"{programs}:{found['PATH']}"
                 yield {**found, "PATH": path, "HADOOP_USER_NAME": "root"}, Path(jobs)
 
@@ -108,6 +109,23 @@ class Queue(KeptJobs):
         active = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
         apps = (self.manager(f"apps?states={active}")["apps"] or {}).get("app", [])
         return [app["name"] for app in apps], self.names()
+
+    def kill_launcher(self):
+        """As its machine would for want of memory, with all that it has below it."""
+        app = self.application()
+        found = [
+            entry
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit()
+            and b"\0yarn-am\0" in (entry / "cmdline").read_bytes()
+            and app.encode() in (entry / "environ").read_bytes()
+        ]
+        # None of them is to see another one's end.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for entry in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(entry.name), number)
+        assert found, "the launcher of the job runs on this machine"
 
     def num_containers(self):
         nodes = self.manager("nodes?states=RUNNING")["nodes"]["node"]

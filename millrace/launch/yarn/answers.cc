@@ -53,6 +53,12 @@ std::string container_in(std::string_view url) {
   return std::string(url.substr(0, url.find('/')));
 }
 
+// "http://n1:8042" of the same.
+std::string server_in(const std::string& url) {
+  const size_t host = url.find("://");
+  return host == std::string::npos ? "" : url.substr(0, url.find('/', host + 3));
+}
+
 // The message of {"RemoteException": {"message": "..."}}, or of {"message": "..."}, as what stands
 // before the ResourceManager says it; or a line of whatever it is.
 std::string message_of(std::string_view body) {
@@ -142,6 +148,7 @@ Result<ApplicationState> parse_application(std::string_view text) {
                           .final_status = text_of(*app, "finalStatus"),
                           .diagnostics = text_of(*app, "diagnostics"),
                           .master_container = container_in(text_of(*app, "amContainerLogs")),
+                          .master_web = server_in(text_of(*app, "amContainerLogs")),
                           .address = text_of(*app, "amRPCAddress")};
 }
 

@@ -24,6 +24,7 @@ struct ApplicationState {
   std::string final_status = {};      // "SUCCEEDED"
   std::string diagnostics = {};       // for people
   std::string master_container = {};  // "container_1700000000000_0001_01_000001"; empty: none yet
+  std::string master_web = {};        // of that one's NodeManager: "http://n1:8042"
   std::string address = {};           // where its launcher's folder is served: "n1:40123"
 };
 // Errors: as above.

@@ -84,6 +84,7 @@ TEST_CASE("an application that runs has a launcher, by whose container it is rea
   const ApplicationState running = app("RUNNING", "");
   CHECK(launcher_sight(running).stage == Stage::running);
   CHECK(running.master_container == "container_1_0005_01_000001");
+  CHECK(running.master_web == "http://n1:8042");
   CHECK(is_decided(running));
   CHECK_FALSE(is_over(running));
   CHECK_FALSE(is_decided(app("NEW_SAVING", "")));

@@ -61,9 +61,11 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string master_command(const JobSpec& job, const YarnLaunch& launch) {
   if (!job.staging.empty())
+    // What the launcher writes is in YARN's own folder for logs, which outlives it.
     return str_cat(kStagedPath,
-                   " && exec 1>job/launcher.log 2>&1 && exec millrace run --on "
-                   "yarn-am --folder job job/job.yaml");
+                   " && exec 1>'<LOG_DIR>/launcher.log' 2>&1 && ln -s '<LOG_DIR>/launcher.log' "
+                   "'<LOG_DIR>/journal' job && ln -s '<LOG_DIR>' job/logs && exec millrace run "
+                   "--on yarn-am --folder job job/job.yaml");
   const std::string& folder = launch.folder;
   return str_cat("exec 1>'", launcher_log_in(folder), "' 2>&1 && cd '", launch.directory,
                  "' && exec millrace run --on yarn-am --folder '", folder, "' '",

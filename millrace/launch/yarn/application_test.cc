@@ -98,7 +98,7 @@ TEST_CASE("where no folder is shared, YARN brings the launcher its folder, and t
   const nlohmann::ordered_json application = yarn_application(job, launch).value();
   CHECK(application["am-container-spec"].dump(2) == R"({
   "commands": {
-    "command": "export PATH='$PWD/programs:$PWD:$PATH' && exec 1>job/launcher.log 2>&1 && exec millrace run --on yarn-am --folder job job/job.yaml"
+    "command": "export PATH='$PWD/programs:$PWD:$PATH' && exec 1>'<LOG_DIR>/launcher.log' 2>&1 && ln -s '<LOG_DIR>/launcher.log' '<LOG_DIR>/journal' job && ln -s '<LOG_DIR>' job/logs && exec millrace run --on yarn-am --folder job job/job.yaml"
   },
   "local-resources": {
     "entry": [

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/yarn/container_image.h"
 #include "millrace/launch/yarn/first_words.h"
 
 namespace millrace {
@@ -43,7 +44,11 @@ bool has_mark(std::string_view text, std::string_view mark) {
 ContainerEnd container_end(int status, std::string_view diagnostics, std::string_view node) {
   const std::string_view words = first_words(diagnostics);
   const std::string there = node.empty() ? "its machine" : str_cat("its machine ", node);
-  if (status >= 0) return {.code = status};
+  if (status >= 0) {
+    const std::string fault = image_fault(diagnostics);
+    if (status > 0 && !fault.empty()) return failed(kCouldNotStart, fault);
+    return {.code = status};
+  }
   switch (status) {
     case kAborted:
       if (has_mark(diagnostics, "*lost*") || has_mark(diagnostics, "*unusable*"))

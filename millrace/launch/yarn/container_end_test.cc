@@ -25,6 +25,32 @@ TEST_CASE("a program's own code is the task's") {
   CHECK(told(137, "Killed by external signal") == "exit code 137, as of SIGKILL (signal 9)");
 }
 
+// As Hadoop 3.4.2 says it of a container that its container-executor was to start.
+std::string by_executor(std::string_view said) {
+  return str_cat("[2026-11-30 12:02:11.292]Exception from container-launch.\nExit code: 7\n",
+                 "Exception message: Launch container failed\nShell error output: ", said,
+                 "\nNonzero exit code=7, error message='Unable to execute container script'\n\n",
+                 "Shell output: main : command provided 4\nmain : run as user is nobody\n\n\n",
+                 "[2026-11-30 12:02:11.355]Container exited with a non-zero exit code 7. ",
+                 "Last 4096 bytes of stderr.txt :\ndocker: of the program\n");
+}
+
+TEST_CASE("a container that could not be made of its image says why") {
+  CHECK(told(7, by_executor("Unable to find image 'local/x:1' locally\ndocker: Error response from "
+                            "daemon: no such host.\nSee 'docker run --help'.")) ==
+        "could not start: Unable to find image 'local/x:1' locally; Error response from daemon: no "
+        "such host.");
+  CHECK(told(7, by_executor("image: a/x:1 is not trusted.\nDisable mount volume for untrusted "
+                            "image\ndocker: no access.")) ==
+        "could not start: no access.; nor is it of docker.trusted.registries, which may see the "
+        "job's folders");
+  CHECK(told(29, by_executor("Configuration does not allow mount src='/etc', dest='/mnt'\nError "
+                             "constructing docker command, docker error code=51")) ==
+        "could not start: YARN's container-executor.cfg does not allow it: Configuration does not "
+        "allow mount src='/etc', dest='/mnt'");
+  CHECK(told(7, by_executor("words")) == "exit code 7");
+}
+
 TEST_CASE("what YARN took away is told with the reason, and is not the program's fault") {
   CHECK(told(-100, "Container released on a *lost* node") == "its machine n1 is lost");
   CHECK(told(-100, "Container released by application") ==

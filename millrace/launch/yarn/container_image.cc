@@ -12,6 +12,22 @@ bool is_mountable(std::string_view path) {
   return path.starts_with("/") && path.find_first_of(kNoMount) == std::string_view::npos;
 }
 
+// Hadoop's container-executor says it there, and Docker through it; no program does.
+constexpr std::string_view kExecutorSays = "Shell error output: ";
+constexpr std::string_view kExecutorSaysNoMore = "\nShell output:";
+constexpr std::string_view kDockerFails = "docker: ";
+constexpr std::string_view kNotMade = "Error constructing docker command";
+constexpr std::string_view kNotThere = "Unable to find image";
+constexpr std::string_view kNotTrusted = " is not trusted.";
+
+// The first line that has the words in it.
+std::string_view line_with(std::string_view text, std::string_view words) {
+  const size_t at = text.find(words);
+  if (at == std::string_view::npos) return "";
+  const size_t begin = text.rfind('\n', at) + 1;  // 0 if it is the first
+  return text.substr(begin, text.find('\n', at) - begin);
+}
+
 }  // namespace
 
 const std::string& container_image_of(const JobSpec& job, const RoleSpec& role) {
@@ -46,6 +62,28 @@ Status check_images(const JobSpec& job) {
                      "': write the absolute path where it appears, and that of a folder of the "
                      "machines, without ':' and ','");
   return {};
+}
+
+std::string image_fault(std::string_view diagnostics) {
+  const size_t begin = diagnostics.find(kExecutorSays);
+  if (begin == std::string_view::npos) return "";
+  std::string_view said = diagnostics.substr(begin + kExecutorSays.size());
+  said = said.substr(0, said.find(kExecutorSaysNoMore));
+  if (said.find(kNotMade) != std::string_view::npos) {
+    const std::string_view first = said.substr(0, said.find('\n'));
+    return str_cat("YARN's container-executor.cfg does not allow it: ", first);
+  }
+  const std::string whole = str_cat("\n", said);
+  const size_t fails = whole.find(str_cat("\n", kDockerFails));
+  if (fails == std::string::npos) return "";
+  std::string_view why = std::string_view(whole).substr(fails + 1);
+  why = why.substr(0, why.find('\n'));
+  why.remove_prefix(kDockerFails.size());
+  std::string words(line_with(said, kNotThere));
+  str_append(&words, words.empty() ? "" : "; ", why);
+  if (line_with(said, kNotTrusted).empty()) return words;
+  return str_cat(words,
+                 "; nor is it of docker.trusted.registries, which may see the job's folders");
 }
 
 std::vector<EnvironmentEntry> environment_of_image(const std::string& image,

@@ -32,4 +32,8 @@ Status check_images(const JobSpec& job);
 std::vector<EnvironmentEntry> environment_of_image(const std::string& image,
                                                    const std::string& mounts);
 
+// Of what YARN says at length of a container that has ended: why it could not be made of its image,
+// for people; empty if that was not it.
+std::string image_fault(std::string_view diagnostics);
+
 }  // namespace millrace

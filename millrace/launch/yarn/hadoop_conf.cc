@@ -77,7 +77,53 @@ std::string address(const HadoopConf& conf, std::string_view property, const std
   return str_cat(host, ":", port);
 }
 
+std::string value_or(const HadoopConf& conf, std::string_view name, std::string_view usual) {
+  std::string value = value_of(conf, name);
+  return value.empty() ? std::string(usual) : value;
+}
+
+// With the file system that paths without one are in.
+std::string whole_path(const HadoopConf& conf, const std::string& path) {
+  if (!path.starts_with("/")) return path;
+  std::string system = value_of(conf, "fs.defaultFS");
+  while (system.ends_with('/')) system.pop_back();
+  return system.empty() || system.starts_with("file:") ? path : str_cat(system, path);
+}
+
+YarnLogFolders log_folders(const HadoopConf& conf) {
+  if (value_of(conf, "yarn.log-aggregation-enable") != "true") return {};
+  // What a format of files says of its own comes before what is said for all.
+  constexpr std::string_view kOfFormat = "yarn.log-aggregation.TFile.remote-app-log-dir";
+  constexpr std::string_view kOfAll = "yarn.nodemanager.remote-app-log-dir";
+  const std::string root = value_or(conf, kOfFormat, value_or(conf, kOfAll, "/tmp/logs"));
+  const std::string suffix = value_or(conf, str_cat(kOfAll, "-suffix"), "logs");
+  YarnLogFolders logs{.root = whole_path(conf, root)};
+  if (logs.root.starts_with("file:")) logs.root.erase(0, logs.root.find("/", 5));
+  while (logs.root.starts_with("//")) logs.root.erase(0, 1);
+  if (const std::string own = value_of(conf, str_cat(kOfFormat, "-suffix")); !own.empty())
+    logs.suffixes.push_back(own);
+  logs.suffixes.insert(logs.suffixes.end(), {suffix, str_cat(suffix, "-tfile")});
+  return logs;
+}
+
 }  // namespace
+
+std::vector<std::string> aggregated_folders(const YarnLogFolders& logs, const std::string& user,
+                                            const std::string& application) {
+  if (logs.root.empty()) return {};
+  // Of "application_1700000000000_10007", "0007".
+  constexpr size_t kDigits = 4;
+  std::string number = application.substr(application.rfind('_') + 1);
+  number = std::string(kDigits - std::min(kDigits, number.size()), '0') + number;
+  const std::string bucket = number.substr(number.size() - kDigits);
+  std::vector<std::string> folders;
+  for (const std::string& suffix : logs.suffixes) {
+    folders.push_back(
+        str_cat(logs.root, "/", user, "/bucket-", suffix, "/", bucket, "/", application));
+    folders.push_back(str_cat(logs.root, "/", user, "/", suffix, "/", application));
+  }
+  return folders;
+}
 
 HadoopConf parse_hadoop_conf(std::string_view xml) {
   constexpr std::string_view kEnd = "</property>";
@@ -139,6 +185,7 @@ Result<YarnAddresses> yarn_addresses(const HadoopConf& conf) {
     addresses.principal.replace(at, kOwnHost.size(), scheduler.substr(0, scheduler.find(':')));
   }
   addresses.tokens_name_numbers = value_of(conf, "hadoop.security.token.service.use_ip") != "false";
+  addresses.logs = log_folders(conf);
   return addresses;
 }
 

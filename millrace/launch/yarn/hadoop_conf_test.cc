@@ -85,5 +85,30 @@ TEST_CASE("where nothing says where the manager is, that is said") {
   CHECK_FALSE(yarn_addresses({{"yarn.resourcemanager.webapp.address", "0.0.0.0:8088"}}).ok());
 }
 
+TEST_CASE("where logs are collected is said for all, for one format, or not at all") {
+  CHECK(yarn_addresses(with_host({})).value().logs.root.empty());
+  const std::string id = "application_1700000000000_10007";
+  const auto folders = [&](HadoopConf conf) {
+    conf["yarn.log-aggregation-enable"] = "true";
+    const YarnAddresses addresses = yarn_addresses(with_host(std::move(conf))).value();
+    return aggregated_folders(addresses.logs, "anna", id);
+  };
+  CHECK(folders({{"fs.defaultFS", "hdfs://nn:8020/"}}) ==
+        std::vector<std::string>{"hdfs://nn:8020/tmp/logs/anna/bucket-logs/0007/" + id,
+                                 "hdfs://nn:8020/tmp/logs/anna/logs/" + id,
+                                 "hdfs://nn:8020/tmp/logs/anna/bucket-logs-tfile/0007/" + id,
+                                 "hdfs://nn:8020/tmp/logs/anna/logs-tfile/" + id});
+  const auto own = folders({{"fs.defaultFS", "hdfs://nn:8020"},
+                            {"yarn.nodemanager.remote-app-log-dir", "file:///shared/logs"},
+                            {"yarn.nodemanager.remote-app-log-dir-suffix", "s"},
+                            {"yarn.log-aggregation.TFile.remote-app-log-dir-suffix", "t"}});
+  CHECK(own.front() == "/shared/logs/anna/bucket-t/0007/" + id);
+  CHECK(own.back() == "/shared/logs/anna/s-tfile/" + id);
+  CHECK(folders({{"yarn.nodemanager.remote-app-log-dir", "/all"},
+                 {"yarn.log-aggregation.TFile.remote-app-log-dir", "/own"}})
+            .front()
+            .starts_with("/own/anna/"));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -45,6 +45,8 @@ class HdfsStaging {
   // number can't be found.
   Result<std::optional<HadoopToken>> get_token(const std::string& url, const TokenTerms& terms);
   Status cancel_token(const std::string& url, const HadoopToken& token);
+  // For whoever reads what others have left there.
+  Files& files() { return files_; }
   // And all that is in it; one that is not there is fine. Then the folder around it, if nothing
   // else is there.
   Status remove_folder(const std::string& url);

@@ -18,6 +18,7 @@
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/line_splitter.h"
 #include "millrace/launch/local_signals.h"
+#include "millrace/launch/local_tries.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/yarn/application.h"
@@ -30,6 +31,7 @@ namespace millrace {
 namespace {
 
 constexpr int kBetweenRepeats = 100;  // milliseconds
+constexpr std::chrono::seconds kToBeKilled{2};
 constexpr size_t kAtOnce = 65'536;
 constexpr mode_t kForUser = 0700;
 
@@ -157,6 +159,9 @@ class ErrandRun {
     const ssize_t size = recv(master_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (size <= 0) {
+      // The kernel kills the launcher with it, and that one's keeper this process: then it is the
+      // launcher of which is told, and not each task.
+      pause(kToBeKilled);
       end_ = taken_away("its application master is gone");
       return;
     }

@@ -1,6 +1,7 @@
 #include "millrace/launch/yarn/staged_launches.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/local_secrets.h"
@@ -11,6 +12,13 @@
 #include "millrace/launch/yarn/staged_copy.h"
 
 namespace millrace {
+namespace {
+
+// The names of what was had of YARN, a line each.
+std::string had_elsewhere_in(const std::string& folder) { return folder + "/had_of_yarn"; }
+
+}  // namespace
+
 bool StagedLaunches::is_staged(const std::string& folder) {
   std::error_code ignored;
   return std::filesystem::exists(staged_in(folder), ignored);
@@ -91,15 +99,47 @@ Status StagedLaunches::bring(const KeptJob& job, Launcher launcher, const std::s
   if (!is_staged(job.folder) || launcher == Launcher::pending) return {};
   MR_ASSIGN(const StagedJob staged, read_staged(job.folder));
   const CopyLock lock(staged_in(job.folder));
-  // The journal first: what it says was written is there.
-  std::vector<std::string> names = {"journal", "launcher.log"};
-  const auto& logs = wanted_[job.folder];
-  names.insert(names.end(), logs.begin(), logs.end());
+  const std::vector<std::string> names = names_of(job);
   const bool has_hdfs = door_of(staged).empty();
   if (launcher == Launcher::over)
     return has_hdfs ? bring_kept(staged, job.folder, names) : Status();
   MR_TRY(client_.bring({at, staged.token}, job.folder, names));
   return has_hdfs ? Status() : take(job, staged, at);
+}
+
+std::vector<std::string> StagedLaunches::names_of(const KeptJob& job) const {
+  std::vector<std::string> names = {"journal", "launcher.log"};
+  const auto logs = wanted_.find(job.folder);
+  if (logs != wanted_.end()) names.insert(names.end(), logs->second.begin(), logs->second.end());
+  return names;
+}
+
+std::vector<std::string> StagedLaunches::missing(const KeptJob& job) const {
+  const bool has_left_all =
+      is_by_submitter(job.job) ? !is_lost(job.folder) : read_journal(job).is_over();
+  if (!is_staged(job.folder) || has_left_all) return {};
+  std::set<std::string> had;
+  std::ifstream lines(had_elsewhere_in(job.folder));
+  for (std::string name; std::getline(lines, name);) had.insert(name);
+  std::vector<std::string> names = names_of(job);
+  std::erase_if(names, [&](const std::string& name) { return had.contains(name); });
+  return names;
+}
+
+void StagedLaunches::had_elsewhere(const KeptJob& job,
+                                   const std::vector<std::string>& names) const {
+  std::ofstream lines(had_elsewhere_in(job.folder), std::ios::app);
+  for (const std::string& name : names) lines << name << "\n";
+}
+
+Result<Files*> StagedLaunches::files_at(const std::string& path) {
+  if (path.starts_with("/")) return &local_;
+  for (const std::string_view scheme : {"hdfs://", "webhdfs://", "swebhdfs://"})
+    if (path.starts_with(scheme)) {
+      MR_ASSIGN(HdfsStaging * hdfs, staging());
+      return &hdfs->files();
+    }
+  return error(Code::unimplemented, "'", path, "' is in no file system that is known");
 }
 
 Status StagedLaunches::bring_kept(const StagedJob& staged, const std::string& folder,

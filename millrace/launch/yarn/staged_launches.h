@@ -16,6 +16,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/base/result.h"
+#include "millrace/io/local_files.h"
 #include "millrace/io/remote/http.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/shipping/packed_outputs.h"
@@ -60,6 +61,13 @@ class StagedLaunches {
   enum class Launcher : uint8_t { pending, running, over };
   Status bring(const KeptJob& job, Launcher launcher, const std::string& at);
 
+  // Of what bring() brings of a launcher that is over: what nobody has had, since it could not
+  // leave it or nobody came for it; each name until had_elsewhere().
+  std::vector<std::string> missing(const KeptJob& job) const;
+  void had_elsewhere(const KeptJob& job, const std::vector<std::string>& names) const;
+  // Who opens files below such a path: of this machine, or of HDFS. Errors: UNIMPLEMENTED.
+  Result<Files*> files_at(const std::string& path);
+
   // From now on this log of some job's folder is brought, too. The job, if it is a staged one.
   std::optional<KeptJob> want(const std::string& log);
 
@@ -97,6 +105,8 @@ class StagedLaunches {
   Status put_outputs(const KeptJob& job, const std::vector<PackedOutputs>& packed,
                      const std::function<Status(const std::string& name)>& bring_pack);
 
+  // What bring() brings, the journal first: what it says was written is there.
+  std::vector<std::string> names_of(const KeptJob& job) const;
   Status bring_kept(const StagedJob& staged, const std::string& folder,
                     const std::vector<std::string>& names);
   // The job's, if this process got it. What is cancelled already is fine.
@@ -106,6 +116,7 @@ class StagedLaunches {
   const Clock& clock_;
   Random& random_;
   std::unique_ptr<HdfsStaging> staging_;
+  LocalFiles local_;
   std::map<std::string, HadoopToken> tokens_;  // by the job's folder in HDFS
   FolderClient client_;
   pid_t server_ = 0;                                     // 0: none

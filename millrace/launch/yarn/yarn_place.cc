@@ -1,19 +1,19 @@
 #include "millrace/launch/yarn/yarn_place.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/cluster/host_port.h"
 #include "millrace/launch/job_folder.h"
-#include "millrace/launch/local_command.h"
 #include "millrace/launch/local_signals.h"
+#include "millrace/launch/yarn/job_token.h"
+#include "millrace/launch/yarn/yarn_logs.h"
 
 namespace millrace {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 constexpr const char* kHdfsPortVariable = "MILLRACE_HDFS_HTTP_PORT";
@@ -30,27 +30,23 @@ constexpr seconds kToBeBrought{10};
 
 std::string app_path(const std::string& application) { return str_cat("apps/", application); }
 
-// curl's arguments are seen by everybody on the machine; none of them is a secret.
-std::vector<std::string> curl_words(const std::string& method, const std::string& url,
-                                    seconds time_limit, bool has_kerberos) {
-  std::vector<std::string> words = {
-      "curl", "--silent", "--show-error", "--globoff", "--max-time",
-      std::to_string(time_limit.count()), "--request", method, "--header",
-      "Content-Type: application/json", "--header", "Accept: application/json",
-      // Where this is not asked for, it does no harm.
-      "--header", "X-XSRF-HEADER: millrace", "--write-out", "\n%{http_code}"};
-  if (method != "GET") words.insert(words.end(), {"--data-binary", "@-"});
-  if (has_kerberos) words.insert(words.end(), {"--negotiate", "--user", ":"});
-  words.insert(words.end(), {"--", url});
-  return words;
-}
-
 // Of a job without HDFS whose launcher nobody here has asked in time.
 void say_where_logs_are(const KeptJob& job, LauncherSight& sight) {
   str_append(&sight.why, sight.why.empty() ? "" : "; ",
-             "nobody here has had its logs from its launcher, which YARN has among its own: yarn "
-             "logs -applicationId ",
+             "nobody here has had its logs from its launcher, and YARN does not give them out "
+             "here: yarn logs -applicationId ",
              job.submission.number);
+}
+
+// Where commands are let in beside the task; 0: nowhere.
+int guests_port(const JobSpec& job, const Journal& journal, const std::string& task) {
+  const std::vector<SupervisedTask> tasks = supervised_tasks(job);
+  int port = 0;
+  for (const JournalEntry& entry : journal.entries)
+    if (const auto* came = std::get_if<TaskCame>(&entry.what);
+        came != nullptr && tasks[came->task].name == task)
+      port = came->guests;
+  return port;
 }
 
 // Of one that YARN no longer knows.
@@ -81,74 +77,29 @@ Status YarnHost::check(const JobSpec& job) {
   return yarn_application(job, launch_of({.job = job})).status();
 }
 
-Result<std::string> YarnHost::ask_once(const Call& call, const std::string& server) {
-  std::string url = str_cat(server, "/ws/v1/cluster/", call.path);
-  if (!options_.addresses.has_kerberos) str_append(&url, "?user.name=", options_.user);
-  const auto limit = duration_cast<seconds>(options_.time_limit);
-  // curl itself is to end in time; should it not, it is ended.
-  const Result<CommandOutput> answer =
-      run_command(curl_words(call.method, url, limit, options_.addresses.has_kerberos), call.body,
-                  limit + seconds(5), clock_);
-  if (!answer.ok() && answer.status().code() == Code::not_found)
-    return failed_precondition(answer.status().message(), "; jobs go to YARN by it: install curl");
-  if (!answer.ok()) return answer.status();
-  if (answer->code != 0) return curl_fault(answer->code, answer->err).with(server);
-  const size_t end = answer->out.rfind('\n');
-  int code = 0;
-  if (end == std::string::npos) return curl_fault(0, "it told no code of the answer");
-  std::from_chars(answer->out.data() + end + 1, answer->out.data() + answer->out.size(), code);
-  const std::string body = answer->out.substr(0, end);
-  if (code / 100 == 2) return body;
-  const std::string why = code == 401 ? missing_login_at(server) : "";
-  return yarn_fault(code, why.empty() ? body : why);
-}
-
-std::string YarnHost::missing_login_at(const std::string& server) {
-  if (!options_.addresses.has_kerberos) return "";
-  const auto limit = duration_cast<seconds>(options_.time_limit);
-  std::vector<std::string> words =
-      curl_words("GET", str_cat(server, "/ws/v1/cluster/info"), limit, true);
-  words.insert(words.begin() + 1, "--verbose");
-  const Result<CommandOutput> told = run_command(words, "", limit + seconds(5), clock_);
-  return told.ok() ? missing_login(told->err) : "";
-}
-
-Result<std::string> YarnHost::ask(const Call& call, Tries tries) {
-  const std::vector<std::string>& servers = options_.addresses.web;
-  return ask_again(tries, [&]() -> Result<std::string> {
-    Status fault;
-    for (size_t i = 0; i < servers.size(); ++i) {
-      Result<std::string> answer = ask_once(call, servers[active_]);
-      if (answer.ok() || !may_pass(answer.status())) return answer;
-      fault = answer.status();
-      active_ = (active_ + 1) % servers.size();
-    }
-    return fault;
-  });
-}
-
 Result<ApplicationState> YarnHost::look_at(const std::string& application) {
-  const Call call = {"GET", app_path(application)};
-  Result<std::string> text = ask(call, Tries::several);
+  const YarnWeb::Call call = {"GET", app_path(application)};
+  Result<std::string> text = web_.ask(call, Tries::several);
   if (text.status().code() == Code::not_found) {
     // One that is just being restarted knows nothing yet.
-    MR_ASSIGN(const std::string info, ask({"GET", "info"}, Tries::several));
+    MR_ASSIGN(const std::string info, web_.ask({"GET", "info"}, Tries::several));
     MR_ASSIGN(const bool is_active, parse_is_active(info));
     if (!is_active) return unavailable("YARN's ResourceManager just begins");
-    text = ask(call, Tries::several);
+    text = web_.ask(call, Tries::several);
   }
   if (!text.ok()) return text.status();
   return parse_application(*text);
 }
 
 Status YarnHost::kill(const std::string& application) {
-  return ask({"PUT", str_cat(app_path(application), "/state"), R"({"state":"KILLED"})"},
-             Tries::several)
+  return web_
+      .ask({"PUT", str_cat(app_path(application), "/state"), R"({"state":"KILLED"})"},
+           Tries::several)
       .status();
 }
 
 Status YarnHost::start(KeptJob& job) {
-  MR_ASSIGN(const std::string text, ask({"POST", "apps/new-application"}, Tries::several));
+  MR_ASSIGN(const std::string text, web_.ask({"POST", "apps/new-application"}, Tries::several));
   MR_ASSIGN(const NewApplication application, parse_new_application(text));
   MR_TRY(check_fits(job.job, application.most));
   // Noted before it is there: what runs is never without somebody who knows of it.
@@ -156,6 +107,10 @@ Status YarnHost::start(KeptJob& job) {
   MR_TRY(write_submission(job));
   MR_TRY(write_racks(job));
   YarnLaunch launch = launch_of(job);
+  if (job.job.staging.empty()) {
+    MR_ASSIGN(std::string token, make_token_of_job(job.folder, random_));
+    launch.environment.emplace_back(kTokenVariable, std::move(token));
+  }
   if (!job.job.staging.empty()) {
     MR_ASSIGN(StagedLaunch staged, staged_.send(job));
     launch.resources = std::move(staged.resources);
@@ -164,7 +119,7 @@ Status YarnHost::start(KeptJob& job) {
   }
   MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch));
   // Once only: whether a call that was not answered has been heard is looked at.
-  Status submitted = ask({"POST", "apps", body.dump()}, Tries::one).status();
+  Status submitted = web_.ask({"POST", "apps", body.dump()}, Tries::one).status();
   if (!submitted.ok()) {
     if (!may_pass(submitted)) return submitted;
     const Status undone = undo(application.id);
@@ -218,7 +173,7 @@ Status YarnHost::write_racks(const KeptJob& job) {
     return role.restart.when != RestartPolicy::When::never;
   });
   if (!restarts) return {};
-  MR_ASSIGN(const std::string text, ask({"GET", "nodes"}, Tries::several));
+  MR_ASSIGN(const std::string text, web_.ask({"GET", "nodes"}, Tries::several));
   MR_ASSIGN(const YarnRacks racks, parse_nodes(text));
   return write_whole_text(racks_in(job.folder), to_text(racks));
 }
@@ -244,7 +199,7 @@ Result<std::vector<LauncherSight>> YarnHost::see(const std::vector<KeptJob>& job
     const bool has_begun =
         (state.ok() && state->state == "FINISHED") || read_journal(job).start.has_value();
     if (sights.back().stage == LauncherSight::Stage::gone && has_begun &&
-        StagedLaunches::is_lost(job.folder))
+        StagedLaunches::is_lost(job.folder) && !staged_.missing(job).empty())
       say_where_logs_are(job, sights.back());
   }
   return sights;
@@ -260,12 +215,26 @@ Status YarnHost::bring(const KeptJob& job, ApplicationState state) {
                               : has_begun    ? Launcher::running
                                              : Launcher::pending;
     Status brought = staged_.bring(job, launcher, state.address);
+    if (brought.ok() && launcher == Launcher::over) bring_kept_by_yarn(job, state);
     if (brought.ok() || !may_pass(brought) || clock_.now() >= until) return brought;
     // It may have ended since.
     Result<ApplicationState> now = look_at(job.submission.number);
     if (!now.ok() && now.status().code() != Code::not_found) return now.status();
     state = now.ok() ? std::move(*now) : forgotten_application();
   }
+}
+
+void YarnHost::bring_kept_by_yarn(const KeptJob& job, const ApplicationState& state) {
+  const std::vector<std::string> missing = staged_.missing(job);
+  if (missing.empty()) return;
+  const KeptByYarn kept{.container = state.master_container,
+                        .web = state.master_web,
+                        .aggregated = aggregated_folders(options_.addresses.logs, options_.user,
+                                                         job.submission.number)};
+  const YarnLogsOptions options{
+      .page = [this](const std::string& url) { return web_.page(url); },
+      .files = [this](const std::string& path) { return staged_.files_at(path); }};
+  staged_.had_elsewhere(job, bring_from_yarn(options, kept, job.folder, missing));
 }
 
 Result<std::string> YarnHost::bring_outputs(const KeptJob& job) {
@@ -307,18 +276,27 @@ Status YarnHost::wish(const KeptJob& job, const ScaleWish& wish) {
 }
 
 Status YarnHost::ask_to_end(const ApplicationState& application) {
-  return ask({"POST",
-              str_cat("containers/", application.master_container, "/signal/GRACEFUL_SHUTDOWN")},
-             Tries::several)
+  return web_
+      .ask({"POST",
+            str_cat("containers/", application.master_container, "/signal/GRACEFUL_SHUTDOWN")},
+           Tries::several)
       .status();
 }
 
-Result<GuestCommand> YarnHost::guest_of(const KeptJob&, const TaskSight& task,
-                                        const std::vector<std::string>&, Terminal) {
-  return error(Code::unimplemented,
-               "YARN starts containers, and runs nothing in them afterwards: log in at ",
-               task.where.empty() ? "the task's machine" : task.where, ", where ", task.name,
-               " runs");
+Result<GuestCommand> YarnHost::guest_of(const KeptJob& job, const TaskSight& task,
+                                        const std::vector<std::string>& command, Terminal) {
+  const int port = guests_port(job.job, read_journal(job), task.name);
+  if (port == 0)
+    return failed_precondition(
+        task.name, " lets no command in: ",
+        task.where.empty() ? "it is not there yet"
+                           : "its job was submitted by an earlier Millrace, or its machine's "
+                             "kernel is older than Linux 5.3; its log says so");
+  GuestCommand guest{.words = {options_.staged.program, "yarn-guest", "--at",
+                               HostPort{task.where, port}.to_string(), "--folder", job.folder,
+                               "--task", task.name, "--"}};
+  guest.words.insert(guest.words.end(), command.begin(), command.end());
+  return guest;
 }
 
 Status YarnHost::end(const KeptJob& job) {

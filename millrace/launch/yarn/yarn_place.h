@@ -2,9 +2,7 @@
 // ResourceManager by HTTP, and `millrace run --on yarn-am` in its first container is the launcher,
 // which writes into the job's folder. All machines see the folder, or the job has a staging: then
 // it goes there and comes back by staged_launches.h. The ResourceManager tells of the launcher
-// until it has begun, and when it has ended without a word. The curl command brings the logins; it
-// has to be on the PATH. Every call of it has a time limit; what may pass is tried again a few
-// times.
+// until it has begun, and when it has ended without a word. yarn_web.h is how it is asked.
 #pragma once
 
 #include <functional>
@@ -13,10 +11,10 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/launch/folder_place.h"
-#include "millrace/launch/local_tries.h"
 #include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/hadoop_conf.h"
 #include "millrace/launch/yarn/staged_launches.h"
+#include "millrace/launch/yarn/yarn_web.h"
 
 namespace millrace {
 
@@ -35,7 +33,11 @@ struct YarnOptions {
 class YarnHost final : public LauncherHost {
  public:
   YarnHost(YarnOptions options, const Clock& clock, Random& random)
-      : options_(std::move(options)), clock_(clock), staged_(options_.staged, clock, random) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        random_(random),
+        web_(options_.addresses, options_.user, options_.time_limit, clock),
+        staged_(options_.staged, clock, random) {}
 
   Status check(const JobSpec& job) override;
   Status start(KeptJob& job) override;
@@ -49,22 +51,12 @@ class YarnHost final : public LauncherHost {
   void want(const std::string& log) override;
   Status wish(const KeptJob& job, const ScaleWish& wish) override;
   Status can_scale() override { return {}; }
-  // UNIMPLEMENTED: YARN starts containers and runs nothing in them.
+  // By the door that the task has (local_guest_door.h).
   Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
                                 const std::vector<std::string>& command,
                                 Terminal terminal) override;
 
  private:
-  struct Call {
-    std::string method;
-    std::string path;         // below /ws/v1/cluster/
-    std::string body = "{}";  // of what is no GET
-  };
-  // The body of the answer.
-  Result<std::string> ask(const Call& call, Tries tries);
-  Result<std::string> ask_once(const Call& call, const std::string& server);
-  // Why curl could not show there who asks; empty if nobody can tell.
-  std::string missing_login_at(const std::string& server);
   // Errors: NOT_FOUND if YARN does not know it, and is not about to.
   Result<ApplicationState> look_at(const std::string& application);
   Status kill(const std::string& application);
@@ -75,6 +67,8 @@ class YarnHost final : public LauncherHost {
   Status write_racks(const KeptJob& job);
   // What the launcher of a staged job has written, into its folder here; `state`: as it was seen.
   Status bring(const KeptJob& job, ApplicationState state);
+  // What of it nobody has had from a launcher that has ended, as far as YARN has it.
+  void bring_kept_by_yarn(const KeptJob& job, const ApplicationState& state);
   // Of a job whose files are served from here: returns when its launcher has them. Errors: with
   // what became of it, and nothing is left; CANCELLED by a signal.
   Status see_off(const KeptJob& job);
@@ -83,8 +77,9 @@ class YarnHost final : public LauncherHost {
 
   const YarnOptions options_;
   const Clock& clock_;
+  Random& random_;
+  YarnWeb web_;
   StagedLaunches staged_;
-  size_t active_ = 0;  // which ResourceManager answered last
 };
 
 }  // namespace millrace

@@ -75,7 +75,8 @@ class PipedCommand {
   void close_input();
   // What has come, at least a byte; nothing at the end. Errors: DEADLINE_EXCEEDED.
   Result<std::string> read(Clock::Duration patience, const Clock& clock);
-  // After that: its exit code, and what it wrote to standard error, of which the last 64 KiB are kept.
+  // After that: its exit code, and what it wrote to standard error, of which the last 64 KiB are
+  // kept.
   CommandOutput finish();
 
  private:

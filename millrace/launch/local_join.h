@@ -24,7 +24,7 @@ struct JoinRequest {
   // port is then that of all its addresses.
   std::string host = {};
   std::string machine = {};  // what its manager calls the machine; empty: not known
-  int guests = 0;  // the port where commands are let in beside the task; 0: nowhere
+  int guests = 0;            // the port where commands are let in beside the task; 0: nowhere
   Clock::Duration patience = std::chrono::minutes(10);
   int leash = -1;  // a descriptor whose end is the word to end; -1: none
   std::function<void(const std::string&)> progress = {};  // "map:1 waits for map:0 and 3 more"

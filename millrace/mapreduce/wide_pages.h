@@ -1,6 +1,6 @@
-// WidePages<T>: an allocator for large tables that are read here and there. Asks the system for pages
-// of 2 MiB, of which a processor knows the places of many more bytes; where there are none, a table
-// is merely slower.
+// WidePages<T>: an allocator for large tables that are read here and there. Asks the system for
+// pages of 2 MiB, of which a processor knows the places of many more bytes; where there are none, a
+// table is merely slower.
 #pragma once
 
 #include <sys/mman.h>

@@ -6,9 +6,9 @@
 // nothing of it (tools/cmake/taken_in.cmake). A system without it is told as it would be at the
 // start.
 #include <dlfcn.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/opensslv.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -73,4 +73,3 @@ MR_LATE(int, EVP_CipherUpdate,
         (EVP_CIPHER_CTX * context, unsigned char* out, int* out_size, const unsigned char* data,
          int size),
         (context, out, out_size, data, size))
-MR_LATE(int, CRYPTO_memcmp, (const void* one, const void* other, size_t size), (one, other, size))

@@ -270,10 +270,15 @@ TEST_CASE("a task's folder goes with a process that is killed") {
 
 TEST_CASE("what even a switched off machine left is removed by the next task") {
   testing::ScratchDirectory tasks;
-  fs::create_directories(tasks.path("map_1-left"));
-  std::ofstream(tasks.path("map_1-left.lock"));
+  for (const char* name : {"map_1-left", "map_2-fresh"}) {
+    fs::create_directories(tasks.path(name));
+    std::ofstream(tasks.path(name) + ".lock");
+  }
+  const std::string lock = tasks.path("map_1-left.lock");
+  fs::last_write_time(lock, fs::last_write_time(lock) - std::chrono::minutes(2));
   const TaskFolder folder = TaskFolder::make(tasks.path(""), "map_1").value();
-  CHECK(count_in(tasks.path("")) == 2);
+  CHECK(!fs::exists(lock));
+  CHECK(count_in(tasks.path("")) == 4);
   const TaskFolder other = TaskFolder::make(tasks.path(""), "map_1").value();
   CHECK(fs::exists(folder.path()));
 }

@@ -1,6 +1,9 @@
 #include "millrace/launch/shipping/digest.h"
 
-#include <openssl/evp.h>
+// Not by EVP, for which all of OpenSSL is loaded and bound, which takes as long as half of joining:
+// these are functions of their own, which a program has in itself.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,29 +17,26 @@ namespace {
 constexpr size_t kReadAtOnce = size_t{1} << 18;
 constexpr size_t kDigits = 64;
 
-EVP_MD_CTX* of(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+SHA256_CTX* of(void* context) { return static_cast<SHA256_CTX*>(context); }
 
 }  // namespace
 
-void Digest::Free::operator()(void* context) const { EVP_MD_CTX_free(of(context)); }
+void Digest::Free::operator()(void* context) const { delete of(context); }
 
-Digest::Digest() : context_(EVP_MD_CTX_new()) {
-  EVP_DigestInit_ex(of(context_.get()), EVP_sha256(), nullptr);
-}
+Digest::Digest() : context_(new SHA256_CTX) { SHA256_Init(of(context_.get())); }
 
 void Digest::add(std::string_view bytes) {
-  EVP_DigestUpdate(of(context_.get()), bytes.data(), bytes.size());
+  SHA256_Update(of(context_.get()), bytes.data(), bytes.size());
 }
 
 std::string Digest::hex() {
   constexpr std::string_view kHex = "0123456789abcdef";
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned size = 0;
-  EVP_DigestFinal_ex(of(context_.get()), bytes.data(), &size);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
+  SHA256_Final(bytes.data(), of(context_.get()));
   std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += kHex[bytes[i] >> 4];
-    text += kHex[bytes[i] & 15];
+  for (const unsigned char byte : bytes) {
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
   }
   return text;
 }

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kOwnerOnly = 0700;
 constexpr const char* kLock = ".lock";
+constexpr time_t kFresh = 60;  // seconds: so soon nobody is gone whom nobody has missed
 // Of a folder into which somebody may still write.
 constexpr int kMostRemovals = 100;
 constexpr int kBetweenRemovals = 50'000;  // microseconds
@@ -53,13 +54,16 @@ void remove_all_of(const std::string& path) {
   if (remove_folder(path)) unlink((path + kLock).c_str());
 }
 
-// Those whose makers are gone without a trace.
-void sweep(const std::string& tasks) {
+// Those whose makers are gone without a trace, by the time at which the last lock was made. Each of
+// the tasks of a job that begin together would try the locks of all others.
+void sweep(const std::string& tasks, time_t now) {
   std::error_code fault;
   for (auto it = fs::directory_iterator(tasks, fault); !fault && it != fs::directory_iterator();
        it.increment(fault)) {
     const std::string path = it->path().string();
-    if (!path.ends_with(kLock)) continue;
+    struct stat facts {};
+    if (!path.ends_with(kLock) || lstat(path.c_str(), &facts) != 0) continue;
+    if (std::abs(now - facts.st_mtime) < kFresh) continue;
     const Descriptor lock(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!lock.is_open() || flock(lock.number(), LOCK_EX | LOCK_NB) != 0) continue;
     remove_all_of(path.substr(0, path.size() - std::strlen(kLock)));
@@ -111,7 +115,6 @@ Result<Descriptor> begin_beside(const std::string& path, int lock) {
 }  // namespace
 
 Result<TaskFolder> TaskFolder::make(const std::string& tasks, const std::string& name) {
-  sweep(tasks);
   for (;;) {
     // The lock first: without it, it could be taken for one that was left behind.
     std::string path = str_cat(tasks, "/", name, "-XXXXXX", kLock);
@@ -127,6 +130,7 @@ Result<TaskFolder> TaskFolder::make(const std::string& tasks, const std::string&
       unlink((path + kLock).c_str());
       return fault;
     }
+    sweep(tasks, facts.st_mtime);
     Result<Descriptor> life = begin_beside(path, lock.number());
     if (!life.ok()) remove_all_of(path);
     MR_TRY(life.status());

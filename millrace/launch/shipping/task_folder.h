@@ -1,7 +1,8 @@
 // The folder that one task works in, from before its program begins until it has ended. It goes
 // with the process that made it, however that ends: a small process beside it waits for that, and
 // removes it. What even that could not (the machine was switched off) is removed by the next task
-// of this user there. Blocks; from a process with one thread: it forks.
+// of this user there, a minute later at the soonest. Blocks; from a process with one thread: it
+// forks.
 #pragma once
 
 #include <string>

@@ -67,12 +67,16 @@ Result<Objects> items_of(const std::string& answer) {
   return objects;
 }
 
-// What is to be changed of the objects, so that they go when the head goes.
+// Which objects have it go when the head goes.
+Json ownership_of(const Json& head) {
+  return Json::array({{{"apiVersion", "batch/v1"},
+                       {"kind", "Job"},
+                       {"name", head["metadata"]["name"]},
+                       {"uid", head["metadata"]["uid"]}}});
+}
+
+// What is to be changed of objects that have been made without.
 Objects owned_by(const Json& head, const Objects& made) {
-  const Json owner = {{"apiVersion", "batch/v1"},
-                      {"kind", "Job"},
-                      {"name", head["metadata"]["name"]},
-                      {"uid", head["metadata"]["uid"]}};
   Objects changes;
   for (const Json& object : made) {
     if (object["metadata"]["uid"] == head["metadata"]["uid"]) continue;
@@ -81,7 +85,7 @@ Objects owned_by(const Json& head, const Objects& made) {
                        {"metadata",
                         {{"name", object["metadata"]["name"]},
                          {"namespace", object["metadata"]["namespace"]},
-                         {"ownerReferences", Json::array({owner})}}}});
+                         {"ownerReferences", ownership_of(head)}}}});
   }
   return changes;
 }
@@ -146,16 +150,14 @@ Status KubernetesPlace::submit(const JobSpec& job) {
   }
   MR_ASSIGN(const Objects manifests, kubernetes_manifests(job, draw));
   MR_TRY(find_secrets(job).with(str_cat("submitting '", job.name, "'")));
-  const Result<Made> created = create(manifests);
+  const Result<Json> head = is_gang(job) ? create_held_back(manifests) : create(manifests);
   // Without a cluster or a login nothing can have been made.
-  if (created.status().code() == Code::failed_precondition ||
-      created.status().code() == Code::unauthenticated)
-    return created.status().with(str_cat("submitting '", job.name, "'"));
-  Status made = created.status();
+  if (head.status().code() == Code::failed_precondition ||
+      head.status().code() == Code::unauthenticated)
+    return head.status().with(str_cat("submitting '", job.name, "'"));
+  Status made = head.status();
   if (made.ok() && draw.files.by_depot) made = fill_depot(job.name, *shipment);
-  if (made.ok() && is_gang(job)) made = begin(created->all[created->head]);
-  // The tasks need not wait for that: it counts when the job is over.
-  if (made.ok()) made = own(*created);
+  if (made.ok() && is_gang(job)) made = begin(*head);
   if (made.ok()) return {};
   // Whatever came into being of this submission, and nothing of a job that has the name already.
   const std::string of_this_run = str_cat(kRunLabel, "=", draw.run);
@@ -173,24 +175,39 @@ Status KubernetesPlace::submit(const JobSpec& job) {
                            "; its objects have the label ", kRunLabel, "=", draw.run));
 }
 
-Result<KubernetesPlace::Made> KubernetesPlace::create(const Objects& manifests) {
+Result<Objects> KubernetesPlace::make(const Objects& manifests) {
   // Once only: of a call that was not answered nobody knows what it has made.
   MR_ASSIGN(const std::string answer,
             ask({"create", "--filename=-", "--output=json"}, as_list(manifests), Tries::one));
-  MR_ASSIGN(Objects made, items_of(answer));
+  return items_of(answer);
+}
+
+Result<Json> KubernetesPlace::create(const Objects& manifests) {
+  MR_ASSIGN(const Objects made, make(manifests));
   const std::string head_name = head_of(manifests)["metadata"]["name"];
   const auto head = std::ranges::find_if(made, [&](const Json& object) {
     return object["kind"] == "Job" && object["metadata"]["name"] == head_name;
   });
   if (head == made.end()) return unavailable("the cluster has not made the Job ", head_name);
-  const auto place = static_cast<size_t>(head - made.begin());
-  return Made{.all = std::move(made), .head = place};
+  MR_TRY(ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
+             as_list(owned_by(*head, made)), Tries::several)
+             .status());
+  return *head;
 }
 
-Status KubernetesPlace::own(const Made& made) {
-  return ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
-             as_list(owned_by(made.all[made.head], made.all)), Tries::several)
-      .status();
+Result<Json> KubernetesPlace::create_held_back(const Objects& manifests) {
+  const Json& first = head_of(manifests);
+  MR_ASSIGN(const Objects made, make({first}));
+  if (made.size() != 1)
+    return unavailable("the cluster has not made the Job ", first["metadata"]["name"].dump());
+  Objects rest;
+  for (const Json& manifest : manifests) {
+    if (&manifest == &first) continue;
+    rest.push_back(manifest);
+    rest.back()["metadata"]["ownerReferences"] = ownership_of(made.front());
+  }
+  MR_TRY(make(rest).status());
+  return made.front();
 }
 
 // Of a gang: as soon as there is room.

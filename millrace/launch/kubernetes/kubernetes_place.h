@@ -71,15 +71,15 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
   // That those are there which the job is to find in the cluster.
   Status find_secrets(const JobSpec& job);
-  // Its head, as it was made.
-  // What was made of the manifests, and which of it is the head.
-  struct Made {
-    std::vector<nlohmann::ordered_json> all;
-    size_t head = 0;
-  };
-  Result<Made> create(const std::vector<nlohmann::ordered_json>& manifests);
-  // Makes it all the head's: it goes when the head goes.
-  Status own(const Made& made);
+  // As they were made.
+  Result<std::vector<nlohmann::ordered_json>> make(
+      const std::vector<nlohmann::ordered_json>& manifests);
+  // All of it; it goes when the head goes. The head, as it was made.
+  Result<nlohmann::ordered_json> create(const std::vector<nlohmann::ordered_json>& manifests);
+  // The same of one whose head does not begin by itself: that comes first, so that the rest can be
+  // made as the head's, and need not be changed.
+  Result<nlohmann::ordered_json> create_held_back(
+      const std::vector<nlohmann::ordered_json>& manifests);
   Status begin(const nlohmann::ordered_json& head);
   Status remove_labelled(const std::string& selector);
   Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);

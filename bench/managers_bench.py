@@ -10,7 +10,8 @@ those that SLURM_CONF, KUBECONFIG and HADOOP_CONF_DIR name; one that is not ther
 What is the manager's own:
   slurm  sbatch of a script with `srun echo`: a job that is left there, and one step in it. Beside that srun alone, whose
          allocation Slurm looks for at once, and not in its next turn.
-  k8s    a Job of one pod of the same image that says something, until its log has that. Beside that, a pod alone.
+  k8s    a Job of one pod of the same image that says something, until its log has that. Beside that, a pod alone, and
+         a Job of as many pods as word count has: containers of one machine begin one after the other.
   yarn   an application of two containers, one after the other, as a launcher and a task are: from its submission to the
          first line of its application master's container, twice. No program of Hadoop's is in it, whose JVMs would take
          longer than that.
@@ -39,6 +40,7 @@ GOAL = 1
 IMAGE = "millrace.test/words:1"
 WORDS = rb"words in"
 PATIENCE = 120
+TASKS = 4  # of word count
 
 
 class NotThere(Exception):
@@ -79,6 +81,7 @@ class Cluster:
     """One of them, with a folder for jobs."""
 
     name = ""
+    as_many = None  # which of empty_tasks() starts as many as word count has
     # Of the command that runs word count there.
     image = []
 
@@ -184,6 +187,8 @@ class Slurm(Cluster):
 
 class Kubernetes(Cluster):
     name = "k8s"
+    # What it takes by itself for as many containers as word count has.
+    as_many = "a Job of four pods that echo, until the last has"
     image = ["--image", IMAGE]
 
     def __init__(self, folder):
@@ -223,7 +228,11 @@ class Kubernetes(Cluster):
         return "word_count"
 
     def empty_tasks(self):
-        return {"a Job that echoes": self.job, "a pod that echoes": self.pod}
+        return {
+            "a Job that echoes": self.job,
+            "a pod that echoes": self.pod,
+            self.as_many: self.job_of_as_many,
+        }
 
     def job(self):
         self.number += 1
@@ -244,6 +253,30 @@ class Kubernetes(Cluster):
         self.await_log(f"pod/{name}")
         took = time.perf_counter() - start
         self.run("kubectl", "delete", f"pod/{name}")
+        return took
+
+    def job_of_as_many(self):
+        self.number += 1
+        name = f"nothing-{self.number}"
+        task = {"name": "task", "image": IMAGE, "command": ["echo", "nothing"]}
+        pod = {"spec": {"restartPolicy": "Never", "containers": [task]}}
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name},
+            "spec": {"completions": TASKS, "parallelism": TASKS, "template": pod},
+        }
+        (self.folder / "job.json").write_text(json.dumps(job))
+        start = time.perf_counter()
+        self.run("kubectl", "create", "-f", self.folder / "job.json")
+        logs = ["kubectl", "logs", f"--selector=job-name={name}"]
+        while True:
+            done = subprocess.run(logs, env=self.environment, capture_output=True, timeout=PATIENCE)
+            if done.stdout.count(b"nothing") == TASKS:
+                break
+            assert time.perf_counter() < start + PATIENCE, done.stderr
+        took = time.perf_counter() - start
+        self.run("kubectl", "delete", f"job/{name}")
         return took
 
     def await_log(self, name):
@@ -328,7 +361,7 @@ CLUSTERS = {kind.name: kind for kind in (Slurm, Kubernetes, Yarn)}
 def measure(cluster, most, shows_timeline):
     """The figures of one cluster."""
     own = {name: [] for name in cluster.empty_tasks()}
-    ours, beyond, timeline = [], [], []
+    ours, beyond, beyond_as_many, timeline = [], [], [], []
     for is_counted in rounds(most):
         timeline.clear()
         began = time.time()
@@ -344,12 +377,16 @@ def measure(cluster, most, shows_timeline):
             own[name].append(seconds)
         ours.append(first)
         beyond.append(first - next(iter(took.values())))
+        if cluster.as_many:
+            beyond_as_many.append(first - took[cluster.as_many])
     for name, seconds in own.items():
         report(f"{cluster.name}, its own: {name}", "s", seconds)
     report(f"{cluster.name}, word count, from run to its first step", "s", ours)
     # Where it can be had without what the manager's queue takes, which differs by seconds from round to round.
     pairs = list(zip(cluster.own_since_begun, cluster.since_begun))[1:]
     report(f"{cluster.name}, the same beyond an empty task", "s", beyond, None if pairs else GOAL)
+    if beyond_as_many:
+        report(f"{cluster.name}, the same beyond four empty tasks", "s", beyond_as_many, GOAL)
     if pairs:
         name = f"{cluster.name}, the same, each from the start of its script"
         report(name, "s", [own - empty for own, empty in pairs], GOAL)

@@ -1,6 +1,6 @@
 # Programs take their C++ libraries into themselves, the language's own (millrace/base) and those named
 # here; everything else links the shared ones. These are seventy, which a process maps and binds
-# before main(): two thirds of what a task did until its first step, and all that `millrace version`
+# before main(): three fifths of what a task did until it served, and all that `millrace version`
 # does. Debian's archives are not position independent enough for a module, so Python's keeps the
 # shared ones, as do programs that others link with the installed rooms. What has to be kept secure
 # by updates stays shared everywhere: c-ares, zlib, readers of images and of XML, and OpenSSL, which

@@ -235,24 +235,21 @@ class Kubernetes(Cluster):
         }
 
     def job(self):
-        self.number += 1
-        name = f"nothing-{self.number}"
-        start = time.perf_counter()
-        self.run("kubectl", "create", "job", name, f"--image={IMAGE}", "--", "echo", "nothing")
-        self.await_log(f"job/{name}")
-        took = time.perf_counter() - start
-        self.run("kubectl", "delete", f"job/{name}")
-        return took
+        return self.echo("job", lambda name: ["create", "job", name, f"--image={IMAGE}"])
 
     def pod(self):
+        words = [f"--image={IMAGE}", "--restart=Never", "--command"]
+        return self.echo("pod", lambda name: ["run", name, *words])
+
+    def echo(self, kind, words):
+        """Of one that kubectl makes by these words, with its name in them."""
         self.number += 1
         name = f"nothing-{self.number}"
-        pod = ["kubectl", "run", name, f"--image={IMAGE}", "--restart=Never"]
         start = time.perf_counter()
-        self.run(*pod, "--command", "--", "echo", "nothing")
-        self.await_log(f"pod/{name}")
+        self.run("kubectl", *words(name), "--", "echo", "nothing")
+        self.await_log(f"{kind}/{name}")
         took = time.perf_counter() - start
-        self.run("kubectl", "delete", f"pod/{name}")
+        self.run("kubectl", "delete", f"{kind}/{name}")
         return took
 
     def job_of_as_many(self):

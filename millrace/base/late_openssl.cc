@@ -2,9 +2,8 @@
 // to OpenSSL's libcrypto, which the first call loads.
 //
 // Linked, it would be bound by every process at its start, which takes as long as all other
-// libraries of a task together; tasks that neither ship files nor speak to S3 or Hadoop have
-// nothing of it (tools/cmake/taken_in.cmake). A system without it is told as it would be at the
-// start.
+// libraries of a task together; tasks that speak neither to S3 nor to Hadoop have nothing of it
+// (tools/cmake/taken_in.cmake). A system without it is told as it would be at the start.
 #include <dlfcn.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -53,14 +52,6 @@ MR_LATE(unsigned char*, HMAC,
         (const EVP_MD* how, const void* key, int key_size, const unsigned char* data, size_t size,
          unsigned char* made, unsigned int* length),
         (how, key, key_size, data, size, made, length))
-MR_LATE(EVP_MD_CTX*, EVP_MD_CTX_new, (void), ())
-MR_LATE(void, EVP_MD_CTX_free, (EVP_MD_CTX * context), (context))
-MR_LATE(int, EVP_DigestInit_ex, (EVP_MD_CTX * context, const EVP_MD* how, ENGINE* engine),
-        (context, how, engine))
-MR_LATE(int, EVP_DigestUpdate, (EVP_MD_CTX * context, const void* data, size_t size),
-        (context, data, size))
-MR_LATE(int, EVP_DigestFinal_ex, (EVP_MD_CTX * context, unsigned char* made, unsigned int* length),
-        (context, made, length))
 MR_LATE(EVP_CIPHER_CTX*, EVP_CIPHER_CTX_new, (void), ())
 MR_LATE(void, EVP_CIPHER_CTX_free, (EVP_CIPHER_CTX * context), (context))
 MR_LATE(int, EVP_CipherInit_ex,

@@ -229,12 +229,6 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-std::string new_secret(Random& random) {
-  std::string secret;
-  for (int i = 0; i < 4; ++i) str_append(&secret, random.next());
-  return secret;
-}
-
 std::string scratch_base() {
   if (!variable(kScratchVariable).empty()) return variable(kScratchVariable);
   // In a container of YARN: folders of the application's, which go with it.

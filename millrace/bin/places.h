@@ -53,8 +53,6 @@ std::string variable(const char* name);
 
 // A name of this machine that others may know; "localhost" if it has none.
 std::string host_name();
-// Nobody guesses it.
-std::string new_secret(Random& random);
 
 // Where files that travel with jobs are kept for a while on this machine (launch/shipping).
 std::string scratch_base();

@@ -16,6 +16,7 @@
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_run.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/shipping/command_by_ssh.h"
 #include "millrace/launch/shipping/scratch.h"
 #include "millrace/launch/slurm/answers.h"

@@ -14,6 +14,7 @@
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/local_tries.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/shipping/packed_outputs.h"
 #include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/application.h"

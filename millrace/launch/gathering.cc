@@ -7,7 +7,7 @@
 
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/task_record.h"
-#include "millrace/launch/same_secret.h"
+#include "millrace/launch/shared_secret.h"
 
 namespace millrace {
 namespace {

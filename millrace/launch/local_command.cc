@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/poll_time.h"
 
 namespace millrace {
@@ -48,18 +49,6 @@ constexpr int kKilledBase = 128;
 // What a program that goes on says last on standard error is why it failed.
 constexpr size_t kMostSaid = size_t{64} << 10;
 constexpr int kMostLooks = 2000;  // a millisecond each, at a program that has closed its output
-
-struct AskPipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-Result<AskPipe> make_ask_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return error(Code::resource_exhausted, "no pipe can be made: ", strerror(errno));
-  return AskPipe{Descriptor(ends[0]), Descriptor(ends[1])};
-}
 
 // In the child: a program of its own group, so that a Ctrl-C for us is ours to obey.
 [[noreturn]] void become(const std::vector<std::string>& argv, int in, int out, int err,
@@ -107,10 +96,6 @@ int reap_soon(pid_t pid) {
   return reap(pid);
 }
 
-void make_nonblocking(const Descriptor& end) {
-  fcntl(end.number(), F_SETFL, fcntl(end.number(), F_GETFL) | O_NONBLOCK);
-}
-
 // False once the other end is closed.
 bool read_some(Descriptor& end, std::string& text) {
   std::array<char, 65536> bytes;
@@ -136,15 +121,15 @@ void write_some(Descriptor& end, std::string_view& rest) {
 }
 
 Result<StartedCommand> start_command(const std::vector<std::string>& argv) {
-  MR_ASSIGN(AskPipe in, make_ask_pipe());
-  MR_ASSIGN(AskPipe out, make_ask_pipe());
-  MR_ASSIGN(AskPipe err, make_ask_pipe());
+  MR_ASSIGN(Pipe in, make_pipe());
+  MR_ASSIGN(Pipe out, make_pipe());
+  MR_ASSIGN(Pipe err, make_pipe());
   const pid_t self = getpid();
   const pid_t pid = fork();
   if (pid == 0) become(argv, in.read.number(), out.write.number(), err.write.number(), self);
   if (pid < 0) return error(Code::resource_exhausted, argv[0], ": no process: ", strerror(errno));
   StartedCommand started{pid, std::move(in.write), std::move(out.read), std::move(err.read)};
-  for (const Descriptor* end : {&started.in, &started.out, &started.err}) make_nonblocking(*end);
+  for (const Descriptor* end : {&started.in, &started.out, &started.err}) never_block(*end);
   return started;
 }
 
@@ -183,14 +168,14 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
 }
 
 Result<RunningCommand> RunningCommand::start(const std::vector<std::string>& argv, Errors errors) {
-  MR_ASSIGN(AskPipe out, make_ask_pipe());
+  MR_ASSIGN(Pipe out, make_pipe());
   const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   const pid_t self = getpid();
   const pid_t pid = fork();
   const Descriptor& err = errors == Errors::heard ? out.write : nothing;
   if (pid == 0) become(argv, nothing.number(), out.write.number(), err.number(), self);
   if (pid < 0) return error(Code::resource_exhausted, argv[0], ": no process: ", strerror(errno));
-  make_nonblocking(out.read);
+  never_block(out.read);
   return RunningCommand(pid, std::move(out.read));
 }
 

@@ -123,15 +123,15 @@ void note_of_join(std::string_view text) { std::cerr << "millrace join: " << tex
 Callers::Callers() {
   Result<HeldPort> port = HeldPort::bind("::", kFarewellPort);
   if (!port.ok()) port = HeldPort::bind("0.0.0.0", kFarewellPort);
-  if (port.ok()) listener_ = Descriptor(fcntl(port->descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (listener_.is_open() && listen(listener_.number(), kCallBacklog) == 0) {
-    fcntl(listener_.number(), F_SETFL, fcntl(listener_.number(), F_GETFL) | O_NONBLOCK);
+  Result<Descriptor> listener = port.status();
+  if (port.ok()) listener = port->listen(kCallBacklog);
+  if (listener.ok()) {
+    listener_ = *std::move(listener);
     return;
   }
-  listener_.close();
   note_of_join(str_cat("port ", kFarewellPort,
                        " can't be had, so that this task does not hear when the ",
-                       "others end: ", port.ok() ? strerror(errno) : port.status().message()));
+                       "others end: ", listener.status().message()));
 }
 
 void Callers::add_descriptors(std::vector<pollfd>& events) const {

@@ -195,10 +195,7 @@ Status forward_port(const ForwardedPort& port, const Clock& clock) {
   if (fault != 0 && fault != ECONNREFUSED)
     return unavailable(port.to.to_string(), " can't be reached from here: ", strerror(fault));
   MR_ASSIGN(const HeldPort held, HeldPort::bind(kHere, port.local));
-  Descriptor listener(fcntl(held.descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (!listener.is_open() || listen(listener.number(), kWaitingConnections) != 0)
-    return unavailable("can't listen at ", kHere, ": ", strerror(errno));
-  fcntl(listener.number(), F_SETFL, fcntl(listener.number(), F_GETFL) | O_NONBLOCK);
+  MR_ASSIGN(Descriptor listener, held.listen(kWaitingConnections));
   port.say(str_cat(kHere, ":", held.port(), " -> ", port.to.to_string(),
                    fault == 0 ? "" : ", where nobody listens yet"));
   Forwarding(port, to, std::move(listener)).run();

@@ -26,10 +26,7 @@ constexpr int kBacklog = 1024;
 Result<LocalGathering> LocalGathering::listen(const JobSpec& job, const std::string& host,
                                               std::string token, Gathering::Absent absent) {
   MR_ASSIGN(const HeldPort port, HeldPort::bind(host, 0));
-  Descriptor listener(fcntl(port.descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (!listener.is_open() || ::listen(listener.number(), kBacklog) != 0)
-    return unavailable("can't listen at ", host, ": ", strerror(errno));
-  fcntl(listener.number(), F_SETFL, fcntl(listener.number(), F_GETFL) | O_NONBLOCK);
+  MR_ASSIGN(Descriptor listener, port.listen(kBacklog));
   return LocalGathering(Gathering(job, std::move(token), absent), std::move(listener), port.port());
 }
 

@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include "millrace/launch/local_descendants.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/plan.h"
 
 namespace millrace {
@@ -65,29 +65,6 @@ bool enter_group(const char* file) {
   execvp(duty.argv[0], duty.argv);
   send_failure(reports, KeeperReport::Stage::program, errno);
   _exit(127);
-}
-
-// Closes everything but the descriptors of the duty: pipes of other tasks above all, whose ends
-// would otherwise stay open after the launcher is gone.
-void close_others(const KeeperDuty& duty) {
-  std::array<int, 7> kept = {duty.control, duty.reports, duty.out,   duty.err,
-                             duty.records, duty.input,   duty.listen};
-  std::sort(kept.begin(), kept.end());
-  unsigned first = STDERR_FILENO + 1;
-  for (int number : kept) {
-    if (number < static_cast<int>(first)) continue;
-    if (static_cast<unsigned>(number) > first)
-      close_range(first, static_cast<unsigned>(number) - 1, 0);
-    first = static_cast<unsigned>(number) + 1;
-  }
-  close_range(first, ~0U, 0);
-}
-
-void detach_from_terminal() {
-  setsid();
-  int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, number);
-  if (nothing > STDERR_FILENO) close(nothing);
 }
 
 class Keeper {
@@ -162,8 +139,11 @@ class Keeper {
 }  // namespace
 
 void keep_task(const KeeperDuty& duty) {
-  detach_from_terminal();
-  close_others(duty);
+  leave_terminal();
+  // Pipes of other tasks above all, whose ends would otherwise stay open after the launcher is
+  // gone.
+  close_all_but(
+      {duty.control, duty.reports, duty.out, duty.err, duty.records, duty.input, duty.listen});
   prctl(PR_SET_NAME, "millrace-keeper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t all;

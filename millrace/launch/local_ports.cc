@@ -1,5 +1,6 @@
 #include "millrace/launch/local_ports.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/port_holder.h"
+#include "millrace/launch/local_descriptors.h"
 
 namespace millrace {
 namespace {
@@ -70,6 +72,14 @@ Result<HeldPort> HeldPort::bind(const std::string& host, int port) {
   if (bound != 0) return bind_error(host, port, errno);
   int actual = bound_port(socket.number());
   return HeldPort(std::move(socket), actual);
+}
+
+Result<Descriptor> HeldPort::listen(int backlog) const {
+  Descriptor listener(fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!listener.is_open() || ::listen(listener.number(), backlog) != 0)
+    return unavailable("can't listen at port ", port_, ": ", strerror(errno));
+  never_block(listener);
+  return listener;
 }
 
 void HeldPort::keep_alone() const { set_reusable(descriptor(), 0); }

@@ -24,6 +24,10 @@ class HeldPort {
   // Ends what share() allowed, once the other socket is closed: nobody else may bind the port.
   void keep_alone() const;
 
+  // A descriptor of the same socket, which listens and never makes its reader wait, for a server of
+  // this process. Errors: UNAVAILABLE with what the system says.
+  Result<Descriptor> listen(int backlog) const;
+
   int port() const { return port_; }
   int descriptor() const { return socket_.number(); }
 

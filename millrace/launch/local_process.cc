@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "millrace/cluster/environment.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/local_keeper.h"
 #include "millrace/launch/signal_words.h"
 
@@ -19,23 +20,8 @@ extern char** environ;
 namespace millrace {
 namespace {
 
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
 Status system_error(std::string_view what, int fault) {
   return error(Code::resource_exhausted, what, ": ", strerror(fault));
-}
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("no pipe for a task", errno);
-  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
-void never_block(const Descriptor& descriptor) {
-  fcntl(descriptor.number(), F_SETFL, fcntl(descriptor.number(), F_GETFL) | O_NONBLOCK);
 }
 
 // "NAME=value" of this process, with the task's own over them.

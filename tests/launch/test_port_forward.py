@@ -1,5 +1,6 @@
 """Ports that a task's program serves, reached from here; on this machine, where they are already."""
 
+import errno
 import os
 import signal
 import socket
@@ -100,10 +101,11 @@ def test_a_port_where_nobody_listens_yet_is_said_and_waited_for(served):
     local = free_port()
     running, said = served.forward(f"{local}:{other}")
     assert "where nobody listens yet" in said
+    # Where the refusal comes first depends on the machine: before, at or after the question's end.
     try:
-        answer(local, b"hello")
-    except ConnectionResetError:
-        pass
+        assert answer(local, b"hello") == b""
+    except OSError as error:
+        assert error.errno in (errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE), error
     assert "Connection refused" in read_until(running.stdout, "refused")
     with socket.create_server(("127.0.0.1", other)) as late:
         with socket.create_connection(("127.0.0.1", local), PATIENCE):

@@ -48,6 +48,10 @@ std::string canonical_query(const Query& query) {
 
 }  // namespace
 
+std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
+  return hex(hmac(key, text));
+}
+
 std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> made{};
   unsigned int length = 0;

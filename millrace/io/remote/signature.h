@@ -35,5 +35,7 @@ std::map<std::string, std::string> signed_headers(const SignedRequest& request, 
 
 // Digits of the hash, in small letters.
 std::string sha256_hex(std::string_view bytes);
+// HMAC-SHA256, likewise: who makes it knows the key, and does not say it.
+std::string hmac_sha256_hex(std::string_view key, std::string_view text);
 
 }  // namespace millrace::remote

@@ -16,6 +16,7 @@
 #include "millrace/launch/kubernetes/sight.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_secrets.h"
+#include "millrace/launch/shared_secret.h"
 
 namespace millrace {
 namespace {
@@ -137,10 +138,9 @@ Status KubernetesPlace::find_secrets(const JobSpec& job) {
 }
 
 Status KubernetesPlace::submit(const JobSpec& job) {
-  KubernetesDraw draw{
-      .token = str_cat(in_hexadecimal(random_.next()), in_hexadecimal(random_.next())),
-      .run = in_hexadecimal(random_.next()),
-      .admission = to_text(Admission{.since = now()})};
+  KubernetesDraw draw{.token = new_secret(random_),
+                      .run = in_hexadecimal(random_.next()),
+                      .admission = to_text(Admission{.since = now()})};
   MR_ASSIGN(draw.secrets, read_secrets(job));
   std::optional<Shipment> shipment;
   if (has_task_folders(job)) {

@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "absl/strings/escaping.h"
 
 namespace millrace {
 namespace {
@@ -30,15 +31,9 @@ void Digest::add(std::string_view bytes) {
 }
 
 std::string Digest::hex() {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
-  SHA256_Final(bytes.data(), of(context_.get()));
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
-  }
-  return text;
+  std::string bytes(SHA256_DIGEST_LENGTH, '\0');
+  SHA256_Final(reinterpret_cast<unsigned char*>(bytes.data()), of(context_.get()));
+  return absl::BytesToHexString(bytes);
 }
 
 bool is_digest(std::string_view text) {

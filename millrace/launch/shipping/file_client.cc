@@ -13,6 +13,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/local_connect.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/poll_time.h"
 #include "millrace/launch/shipping/scratch.h"
 
@@ -39,7 +40,7 @@ Status FileClient::connect() {
   MR_ASSIGN(socket_, connect_to(options_.server, clock_.now() + options_.to_connect, options_.leash,
                                 clock_));
   send_at_once(socket_);
-  fcntl(socket_.number(), F_SETFL, fcntl(socket_.number(), F_GETFL) | O_NONBLOCK);
+  never_block(socket_);
   return say(to_line(FileGreeting{options_.token}));
 }
 

@@ -13,7 +13,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/local_ports.h"
-#include "millrace/launch/same_secret.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/shipping/scratch.h"
 
 namespace millrace {
@@ -45,10 +45,7 @@ bool would_wait() { return errno == EAGAIN || errno == EINTR; }
 Result<std::unique_ptr<FileServer>> FileServer::listen(std::unique_ptr<const BlobShelf> shelf,
                                                        FileServerOptions options) {
   MR_ASSIGN(const HeldPort port, HeldPort::bind(options.host, options.port));
-  Descriptor listener(fcntl(port.descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (!listener.is_open() || ::listen(listener.number(), kFilesQueue) != 0)
-    return unavailable("can't listen at ", options.host, ": ", std::strerror(errno));
-  fcntl(listener.number(), F_SETFL, fcntl(listener.number(), F_GETFL) | O_NONBLOCK);
+  MR_ASSIGN(Descriptor listener, port.listen(kFilesQueue));
   return std::unique_ptr<FileServer>(
       new FileServer(std::move(shelf), std::move(options), std::move(listener), port.port()));
 }

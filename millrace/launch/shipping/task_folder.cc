@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/shipping/scratch.h"
 
 namespace millrace {
@@ -71,19 +72,13 @@ void sweep(const std::string& tasks, time_t now) {
 }
 
 [[noreturn]] void stay_beside(const std::string& path, int life, int lock) {
-  setsid();
+  leave_terminal();
   prctl(PR_SET_NAME, "millrace-broom");
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, number);
   // Nobody's pipe stays open because of this process.
-  const int kept_first = std::min(life, lock);
-  const int kept_last = std::max(life, lock);
-  if (kept_first > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, kept_first - 1, 0);
-  if (kept_last > kept_first + 1) close_range(kept_first + 1, kept_last - 1, 0);
-  close_range(kept_last + 1, ~0U, 0);
+  close_all_but({life, lock});
   if (chdir("/") != 0) _exit(1);
   char byte = 0;
   while (read(life, &byte, 1) < 0 && errno == EINTR) continue;
@@ -94,22 +89,19 @@ void sweep(const std::string& tasks, time_t now) {
 
 // Twice forked: it is no child of who goes on, who may end all its children.
 Result<Descriptor> begin_beside(const std::string& path, int lock) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return said_by_system_of("no pipe for", path);
-  const Descriptor read_end(ends[0]);
-  Descriptor write_end(ends[1]);
+  MR_ASSIGN(Pipe pipe, make_pipe());
   const pid_t between = fork();
   if (between == 0) {
-    write_end.close();
+    pipe.write.close();
     const pid_t beside = fork();
-    if (beside == 0) stay_beside(path, read_end.number(), lock);
+    if (beside == 0) stay_beside(path, pipe.read.number(), lock);
     _exit(beside < 0 ? 1 : 0);
   }
   int status = 1;
   while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR) continue;
   if (status != 0)
     return error(Code::resource_exhausted, "no process to remove '", path, "' at the end");
-  return write_end;
+  return std::move(pipe.write);
 }
 
 }  // namespace

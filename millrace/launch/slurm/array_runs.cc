@@ -5,9 +5,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/journal_sight.h"
-#include "millrace/launch/local_command.h"
-#include "millrace/launch/local_tries.h"
-#include "millrace/launch/slurm/faults.h"
+#include "millrace/launch/slurm/ask_slurm.h"
 
 namespace millrace {
 namespace {
@@ -15,11 +13,7 @@ namespace {
 constexpr std::chrono::seconds kForAnswer{30};
 
 Result<std::string> ask(const std::vector<std::string>& words, const Clock& clock) {
-  return ask_again(Tries::several, [&]() -> Result<std::string> {
-    MR_ASSIGN(CommandOutput answer, run_command(words, "", kForAnswer, clock));
-    if (answer.code != 0) return slurm_fault(words[0], answer.err);
-    return std::move(answer.out);
-  });
+  return ask_slurm(words, Tries::several, kForAnswer, clock);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/slurm/array_runs.h"
+#include "millrace/launch/slurm/ask_slurm.h"
 #include "millrace/launch/slurm/batch.h"
-#include "millrace/launch/slurm/faults.h"
 #include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
@@ -73,16 +73,7 @@ Status SlurmHost::check_configuration() const {
 
 Result<std::string> SlurmHost::ask(const std::vector<std::string>& words, Tries tries) {
   MR_TRY(check_configuration());
-  return ask_again(tries, [&]() -> Result<std::string> {
-    Result<CommandOutput> answer = run_command(words, "", options_.time_limit, clock_);
-    if (!answer.ok() && answer.status().code() == Code::not_found)
-      return failed_precondition(answer.status().message(),
-                                 "; jobs go to Slurm by its commands: submit "
-                                 "where they are installed");
-    if (!answer.ok()) return answer.status();
-    if (answer->code != 0) return slurm_fault(words[0], answer->err);
-    return std::move(answer->out);
-  });
+  return ask_slurm(words, tries, options_.time_limit, clock_);
 }
 
 Status SlurmHost::start(KeptJob& job) {

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "millrace/base/str_cat.h"
-#include "millrace/launch/same_secret.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {

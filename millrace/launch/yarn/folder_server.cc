@@ -18,7 +18,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/local_descriptors.h"
-#include "millrace/launch/same_secret.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {

@@ -1,13 +1,9 @@
 #include "millrace/launch/yarn/guest_talk.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
-#include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/io/remote/signature.h"
 
 namespace millrace {
 namespace {
@@ -40,19 +36,8 @@ Status senseless_talk() { return invalid("what the other side says makes no sens
 
 std::string guest_proof(GuestSide side, std::string_view token, std::string_view door_nonce,
                         std::string_view guest_nonce) {
-  const std::string text =
-      str_cat(side == GuestSide::door ? "door " : "guest ", door_nonce, " ", guest_nonce);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  HMAC(EVP_sha256(), token.data(), static_cast<int>(token.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &size);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += kDigits[digest[i] >> 4];
-    hex += kDigits[digest[i] & 15];
-  }
-  return hex;
+  return remote::hmac_sha256_hex(
+      token, str_cat(side == GuestSide::door ? "door " : "guest ", door_nonce, " ", guest_nonce));
 }
 
 std::string to_line(const DoorIsOf& door) {

@@ -10,6 +10,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/descriptor.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/yarn/staged_job.h"
 
 namespace millrace {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr const char* kTokenFile = "token";
 constexpr mode_t kTokenForOwner = 0600;
-constexpr int kNumbersOfToken = 4;
 
 Result<std::string> text_of_token_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -30,8 +30,7 @@ Result<std::string> text_of_token_file(const std::string& path) {
 }  // namespace
 
 Result<std::string> make_token_of_job(const std::string& folder, Random& random) {
-  std::string token;
-  for (int i = 0; i < kNumbersOfToken; ++i) str_append(&token, random.next());
+  std::string token = new_secret(random);
   const std::string path = str_cat(folder, "/", kTokenFile);
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kTokenForOwner));

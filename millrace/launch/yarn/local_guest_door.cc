@@ -1,7 +1,5 @@
 #include "millrace/launch/yarn/local_guest_door.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -9,15 +7,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/local_guest.h"
+#include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_tries.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/yarn/local_guest_run.h"
 
 namespace millrace {
@@ -31,10 +31,7 @@ constexpr std::chrono::seconds kToBegin{5};
 constexpr std::chrono::milliseconds kBetweenGuestLooks{50};
 
 void detach_door() {
-  setsid();
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, number);
-  if (nothing > STDERR_FILENO) close(nothing);
+  leave_terminal();
   prctl(PR_SET_NAME, "millrace-door");
   // What asks the task to end is not for this one, which ends with it.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) signal(number, SIG_IGN);
@@ -43,34 +40,16 @@ void detach_door() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-void close_all_but(int first, int second) {
-  const auto low = static_cast<unsigned>(std::min(first, second));
-  const auto high = static_cast<unsigned>(std::max(first, second));
-  if (low > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, low - 1, 0);
-  if (high > low + 1) close_range(low + 1, high - 1, 0);
-  close_range(high + 1, ~0U, 0);
-}
-
 }  // namespace
 
 Result<GuestDoor> GuestDoor::open() {
-  const auto fault = [](std::string_view what) {
-    return unavailable(what, ": ", std::strerror(errno));
-  };
   Descriptor owner(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!owner.is_open())
     return failed_precondition("this machine can't tell when a task has ended: ",
                                std::strerror(errno));
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  if (!socket.is_open() || bind(socket.number(), plain, size) != 0 ||
-      listen(socket.number(), kDoorQueue) != 0 || getsockname(socket.number(), plain, &size) != 0)
-    return fault("no port for guests");
-  return GuestDoor(std::move(socket), std::move(owner), ntohs(address.sin_port));
+  MR_ASSIGN(const HeldPort port, HeldPort::bind("0.0.0.0", 0));
+  MR_ASSIGN(Descriptor listener, port.listen(kDoorQueue));
+  return GuestDoor(std::move(listener), std::move(owner), port.port());
 }
 
 Status GuestDoor::leave_behind(const Duty& duty) {
@@ -79,18 +58,21 @@ Status GuestDoor::leave_behind(const Duty& duty) {
   if (between < 0) return error(Code::resource_exhausted, "no process: ", std::strerror(errno));
   if (between == 0) {
     // The door is to be nobody's child whom the program could wait for.
-    if (fork() == 0) keep(duty, owner);
-    _exit(0);
+    const pid_t door = fork();
+    if (door == 0) keep(duty, owner);
+    _exit(door < 0 ? 1 : 0);
   }
-  while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) continue;
+  int status = 1;
+  while (waitpid(between, &status, 0) < 0 && errno == EINTR) continue;
   listener_.close();
   owner_.close();
+  if (status != 0) return error(Code::resource_exhausted, "no process for guests");
   return {};
 }
 
 void GuestDoor::keep(const Duty& duty, int owner) {
   detach_door();
-  close_all_but(listener_.number(), owner_.number());
+  close_all_but({listener_.number(), owner_.number()});
   const auto beside = [&](const std::vector<std::string>& command) {
     const Clock::Time until = duty.clock.now() + kToBegin;
     for (;; pause(kBetweenGuestLooks)) {
@@ -112,7 +94,7 @@ void GuestDoor::keep(const Duty& duty, int owner) {
     if (!socket.is_open()) continue;
     const GuestRequest request{.token = duty.token,
                                .task = duty.task,
-                               .nonce = str_cat(duty.random.next(), duty.random.next()),
+                               .nonce = new_secret(duty.random),
                                .beside = beside,
                                .owner = owner_.number(),
                                .clock = duty.clock};

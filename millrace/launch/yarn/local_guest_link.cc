@@ -1,6 +1,7 @@
 #include "millrace/launch/yarn/local_guest_link.h"
 
-#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -8,9 +9,28 @@
 #include <cerrno>
 #include <cstring>
 
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/poll_time.h"
 
 namespace millrace {
+namespace {
+
+// Of a machine that is lost nothing comes, not even an end.
+constexpr int kSilent = 30;  // seconds
+constexpr int kBetweenProbes = 10;
+constexpr int kProbes = 3;
+
+}  // namespace
+
+GuestLink::GuestLink(Descriptor socket) : socket_(std::move(socket)) {
+  const auto set = [&](int level, int option, int value) {
+    setsockopt(socket_.number(), level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kSilent);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kBetweenProbes);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+}
 
 Result<std::string> GuestLink::line(size_t most, Clock::Time deadline, const Clock& clock) {
   for (;;) {
@@ -43,7 +63,7 @@ Status GuestLink::say(std::string_view bytes) {
 
 Descriptor GuestLink::release(std::string* unread) && {
   *unread = std::move(unread_);
-  do_not_block(socket_.number());
+  never_block(socket_);
   return std::move(socket_);
 }
 
@@ -55,10 +75,6 @@ bool OutgoingBytes::write_to(int descriptor) {
     bytes_.erase(0, static_cast<size_t>(size));
   }
   return true;
-}
-
-void do_not_block(int descriptor) {
-  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
 }
 
 }  // namespace millrace

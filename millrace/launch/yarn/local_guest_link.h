@@ -13,7 +13,8 @@ namespace millrace {
 
 class GuestLink {
  public:
-  explicit GuestLink(Descriptor socket) : socket_(std::move(socket)) {}
+  // The other side is asked whether its machine is there while it says nothing.
+  explicit GuestLink(Descriptor socket);
 
   // The next line, without its end. Errors: UNAVAILABLE when the other side is gone,
   // DEADLINE_EXCEEDED, INVALID_ARGUMENT for one that is longer than `most`.
@@ -42,8 +43,5 @@ class OutgoingBytes {
  private:
   std::string bytes_;
 };
-
-// Never waits for it again. Errors of the system mean that it is no descriptor.
-void do_not_block(int descriptor);
 
 }  // namespace millrace

@@ -16,8 +16,9 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/local_descendants.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/local_signals.h"
-#include "millrace/launch/same_secret.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/yarn/guest_talk.h"
 
 namespace millrace {
@@ -33,17 +34,6 @@ constexpr int kGuestSweep = 50;                   // milliseconds
 constexpr int kLongestGuestWait = 1000;           // milliseconds
 constexpr int kGuestDiedOfSignal = 128;
 constexpr int kGuestNotStarted = 126;
-
-struct GuestPipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-Result<GuestPipe> make_guest_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return unavailable("no pipe: ", std::strerror(errno));
-  return GuestPipe{Descriptor(ends[0]), Descriptor(ends[1])};
-}
 
 // In a process of its own; what could not be done is told there.
 [[noreturn]] void become_guest(GuestCommand& guest, int input, int output, int fault, int told_at) {
@@ -113,10 +103,10 @@ class GuestRun {
 
  private:
   Status start(GuestCommand& guest) {
-    MR_ASSIGN(GuestPipe input, make_guest_pipe());
-    MR_ASSIGN(GuestPipe output, make_guest_pipe());
-    MR_ASSIGN(GuestPipe fault, make_guest_pipe());
-    MR_ASSIGN(GuestPipe told, make_guest_pipe());
+    MR_ASSIGN(Pipe input, make_pipe());
+    MR_ASSIGN(Pipe output, make_pipe());
+    MR_ASSIGN(Pipe fault, make_pipe());
+    MR_ASSIGN(Pipe told, make_pipe());
     command_ = fork();
     if (command_ < 0) return unavailable("no process: ", std::strerror(errno));
     if (command_ == 0)
@@ -134,7 +124,7 @@ class GuestRun {
     input_ = std::move(input.write);
     output_ = std::move(output.read);
     error_ = std::move(fault.read);
-    for (const Descriptor* end : {&input_, &output_, &error_}) do_not_block(end->number());
+    for (const Descriptor* end : {&input_, &output_, &error_}) never_block(*end);
     return {};
   }
 

@@ -15,7 +15,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/launch/local_connect.h"
-#include "millrace/launch/same_secret.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/yarn/guest_talk.h"
 #include "millrace/launch/yarn/local_guest_link.h"
 
@@ -49,7 +49,7 @@ Status knock_at(GuestLink& link, const GuestVisit& visit) {
   MR_ASSIGN(const DoorIsOf door, parse_door(first));
   // A port that is free again may be another task's.
   if (door.task != visit.task) return has_ended(visit);
-  const std::string nonce = str_cat(visit.random.next(), visit.random.next());
+  const std::string nonce = new_secret(visit.random);
   const auto proof = [&](GuestSide side) {
     return guest_proof(side, visit.token, door.nonce, nonce);
   };

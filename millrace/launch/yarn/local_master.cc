@@ -126,11 +126,9 @@ class Master {
     const std::string name =
         str_cat("millrace-yarn-", options_.random.next(), "-", options_.random.next());
     MR_ASSIGN(listener_, listen_as_master(name));
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-      return error(Code::resource_exhausted, "no pipe can be made: ", strerror(errno));
-    sentence_ = Descriptor(ends[0]);
-    const Descriptor of_child(ends[1]);
+    MR_ASSIGN(Pipe sentence, make_pipe());
+    sentence_ = std::move(sentence.read);
+    const Descriptor of_child = std::move(sentence.write);
     const pid_t self = getpid();
     const pid_t pid = fork();
     if (pid == 0) become_launcher(options_, name, of_child, self);

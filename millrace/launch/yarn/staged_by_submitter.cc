@@ -14,6 +14,7 @@
 #include "millrace/cluster/host_port.h"
 #include "millrace/launch/local_secrets.h"
 #include "millrace/launch/local_tries.h"
+#include "millrace/launch/shared_secret.h"
 #include "millrace/launch/shipping/placed_files.h"
 #include "millrace/launch/shipping/program_bundle.h"
 #include "millrace/launch/yarn/application.h"
@@ -33,10 +34,6 @@ constexpr std::chrono::seconds kToBePacked{600};
 std::string sent_in(const std::string& folder) { return str_cat(folder, "/", kSentFolder); }
 std::string brought_in(const std::string& folder) { return str_cat(folder, "/", kBroughtFile); }
 
-std::string secret(Random& random) {
-  return str_cat(random.next(), "-", random.next(), "-", random.next());
-}
-
 // The path is served under the name.
 Status link_as(const std::string& path, const std::string& name) {
   std::error_code fault;
@@ -55,14 +52,14 @@ Result<StagedLaunch> StagedLaunches::serve(const KeptJob& job) {
   if (mkdir(sent.c_str(), kSentForOwner) != 0 ||
       mkdir((sent + "/files").c_str(), kSentForOwner) != 0)
     return unavailable("can't make the folder '", sent, "': ", std::strerror(errno));
-  const std::string door = secret(random_);
+  const std::string door = new_secret(random_);
   // Nobody asks here by the token, so nobody has this one.
-  MR_ASSIGN(
-      FolderServer server,
-      FolderServer::listen({.folder = sent, .token = secret(random_), .door = door, .sent = sent}));
+  MR_ASSIGN(FolderServer server,
+            FolderServer::listen(
+                {.folder = sent, .token = new_secret(random_), .door = door, .sent = sent}));
   const std::string address = HostPort{options_.host, server.port()}.to_string();
   StagedLaunch launch{
-      .job = {.folder = str_cat("http://", address, "/", door), .token = secret(random_)}};
+      .job = {.folder = str_cat("http://", address, "/", door), .token = new_secret(random_)}};
   MR_TRY(link_sent(job, launch));
   MR_ASSIGN(server_, server.serve_beside());
   return launch;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/base/start_thread.h"
+#include "millrace/transport/grpc/engine.h"
 
 namespace millrace::transport {
 
@@ -23,6 +24,11 @@ Status try_threads_of_grpc() {
   enough.set_value();
   for (std::thread& thread : threads) thread.join();
   return refused;
+}
+
+Library::Library() : has_its_threads_(try_threads_of_grpc().ok()) {
+  Engine::take_over();
+  grpc_init();
 }
 
 }  // namespace millrace::transport

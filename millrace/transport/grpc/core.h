@@ -14,7 +14,6 @@
 #include <grpc/slice.h>
 
 #include "millrace/base/status.h"
-#include "millrace/transport/grpc/engine.h"
 
 namespace millrace::transport {
 
@@ -27,10 +26,7 @@ Status try_threads_of_grpc();
 // may have been refused a thread that it then begins with.
 class Library {
  public:
-  Library() : has_its_threads_(try_threads_of_grpc().ok()) {
-    Engine::take_over();
-    grpc_init();
-  }
+  Library();
   ~Library() {
     if (has_its_threads_) grpc_shutdown();
   }

@@ -1,10 +1,16 @@
 #include "millrace/transport/grpc/engine.h"
 
+#include <map>
 #include <mutex>
+#include <thread>
+#include <utility>
 
 #include <grpc/support/time.h>
 
+#include "millrace/base/clock.h"
+#include "millrace/base/mutex.h"
 #include "millrace/base/start_thread.h"
+#include "millrace/base/str_cat.h"
 
 namespace millrace::transport {
 
@@ -16,40 +22,46 @@ using grpc_event_engine::experimental::MemoryAllocator;
 using grpc_event_engine::experimental::MemoryAllocatorFactory;
 using Errand = absl::AnyInvocable<void()>;
 
+// By time, then in the order in which they came: a handle's two keys.
+using Key = std::pair<Clock::Time, intptr_t>;
+
 // By gRPC's clock, which is the machine's.
 Clock::Time now() {
   const gpr_timespec time = gpr_now(GPR_CLOCK_MONOTONIC);
   return Clock::Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
 }
 
+EventEngine::TaskHandle handle_of(const Key& key) {
+  return {static_cast<intptr_t>(key.first.time_since_epoch().count()), key.second};
+}
+Key key_of(const EventEngine::TaskHandle& handle) {
+  return {Clock::Time(Clock::Duration(handle.keys[0])), handle.keys[1]};
+}
+
 absl::Status not_here(const char* what) {
-  return absl::UnimplementedError(absl::StrCat("this engine does not ", what));
+  return absl::UnimplementedError(str_cat("this engine does not ", what));
 }
 
 }  // namespace
 
 class Engine::Errands {
  public:
-  // The number of the errand, for cancel().
-  uint64_t add(Clock::Time when, Errand errand, const std::shared_ptr<Errands>& self) {
+  Key add(Clock::Time when, Errand errand, const std::shared_ptr<Errands>& self) {
     MutexLock lock(mutex_);
-    const uint64_t number = next_++;
-    due_.emplace(Key{when, number}, std::move(errand));
-    times_.emplace(number, when);
+    const Key key{when, next_++};
+    due_.emplace(key, std::move(errand));
     // One that the system refuses may be had at the next errand.
     if (!has_thread_) has_thread_ = start(self);
     changed_.notify_all();
-    return number;
+    return key;
   }
-  bool cancel(uint64_t number) {
+  bool cancel(const Key& key) {
     Errand forgotten;  // outside of the lock: what it holds may have errands of its own
     MutexLock lock(mutex_);
-    const auto time = times_.find(number);
-    if (time == times_.end()) return false;
-    const auto found = due_.find({time->second, number});
+    const auto found = due_.find(key);
+    if (found == due_.end()) return false;
     forgotten = std::move(found->second);
     due_.erase(found);
-    times_.erase(time);
     return true;
   }
   bool is_own_thread() {
@@ -62,14 +74,11 @@ class Engine::Errands {
     MutexLock lock(mutex_);
     is_over_ = true;
     forgotten.swap(due_);
-    times_.clear();
     changed_.notify_all();
     while (has_thread_ && thread_ != std::this_thread::get_id()) changed_.wait(mutex_);
   }
 
  private:
-  using Key = std::pair<Clock::Time, uint64_t>;
-
   bool start(const std::shared_ptr<Errands>& self) MR_REQUIRES(mutex_) {
     auto started = start_thread("grpc:errands", [self] { self->work(); });
     if (!started.ok()) return false;
@@ -92,7 +101,6 @@ class Engine::Errands {
         continue;
       }
       Errand errand = std::move(first->second);
-      times_.erase(first->first.second);
       due_.erase(first);
       mutex_.unlock();
       errand();
@@ -107,8 +115,7 @@ class Engine::Errands {
   Mutex mutex_;
   Condition changed_;
   std::map<Key, Errand> due_ MR_GUARDED_BY(mutex_);
-  std::map<uint64_t, Clock::Time> times_ MR_GUARDED_BY(mutex_);  // of those that are due
-  uint64_t next_ MR_GUARDED_BY(mutex_) = 1;
+  intptr_t next_ MR_GUARDED_BY(mutex_) = 1;
   bool has_thread_ MR_GUARDED_BY(mutex_) = false;
   std::thread::id thread_ MR_GUARDED_BY(mutex_);
   bool is_over_ MR_GUARDED_BY(mutex_) = false;
@@ -139,13 +146,10 @@ EventEngine::TaskHandle Engine::RunAfter(Duration when, Closure* closure) {
 }
 
 EventEngine::TaskHandle Engine::RunAfter(Duration when, absl::AnyInvocable<void()> closure) {
-  const Clock::Time time = now() + when;
-  return {static_cast<intptr_t>(errands_->add(time, std::move(closure), errands_)), 0};
+  return handle_of(errands_->add(now() + when, std::move(closure), errands_));
 }
 
-bool Engine::Cancel(TaskHandle handle) {
-  return errands_->cancel(static_cast<uint64_t>(handle.keys[0]));
-}
+bool Engine::Cancel(TaskHandle handle) { return errands_->cancel(key_of(handle)); }
 
 absl::StatusOr<std::unique_ptr<EventEngine::Listener>> Engine::CreateListener(
     Listener::AcceptCallback, absl::AnyInvocable<void(absl::Status)>, const EndpointConfig&,

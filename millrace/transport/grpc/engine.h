@@ -3,20 +3,15 @@
 //
 // On one thread that starts with the first errand. gRPC's own engine grows a pool whose new thread
 // sleeps for a second, and may sleep away what wakes somebody up for work: then a connection is not
-// tried again for that second, nor does the engine end before it.
+// tried again for that second, nor does the engine end before it. A TimerQueue it is not, whose
+// cancel() waits for a task that runs: gRPC cancels with locks held that its errands want, and lets
+// go of an engine within one of them.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <optional>
-#include <thread>
-#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include <grpc/event_engine/event_engine.h>
-
-#include "millrace/base/clock.h"
-#include "millrace/base/mutex.h"
 
 namespace millrace::transport {
 

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/mutex.h"
+
 namespace millrace::transport {
 namespace {
 

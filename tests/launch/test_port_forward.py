@@ -1,7 +1,7 @@
 """Ports that a task's program serves, reached from here; on this machine, where they are already."""
 
 import errno
-import os
+import json
 import signal
 import socket
 import subprocess
@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from processes import PATIENCE, default_signals, read_until
+from standing_cluster import StandingCluster, listed
 
 ECHO = """
 import socket, sys
@@ -131,25 +132,22 @@ def test_what_can_not_be_forwarded_is_told(served):
 
 
 def test_on_kubernetes_kubectl_forwards_and_its_last_words_are_told(millrace, tmp_path):
-    objects = tmp_path / "objects.json"
-    objects.write_text(POD)
-    kubectl = tmp_path / "kubectl"
-    kubectl.write_text(
-        f'#!/bin/sh\ncase "$*" in *port-forward*) echo "$*" > {tmp_path}/asked;'
-        f" echo unable to listen >&2; exit 1;; esac; cat {objects}\n"
+    cluster = StandingCluster(
+        tmp_path, listed(json.loads(POD)["items"]), "echo unable to listen >&2; exit 1"
     )
-    kubectl.chmod(0o755)
     done = subprocess.run(
         [millrace, "port-forward", "words", "map:0", "8080:web", "--on", "k8s"],
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        env=cluster.environment,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
     )
+    cluster.close()
     assert done.returncode == 1
     assert "'kubectl' has ended with code 1: unable to listen" in done.stderr
-    asked = (tmp_path / "asked").read_text()
-    assert asked == "port-forward pod/words-map-0-x 8080:6006 --address=127.0.0.1\n"
+    assert (
+        cluster.of_kubectl()[-1] == "port-forward pod/words-map-0-x 8080:6006 --address=127.0.0.1"
+    )
 
 
 POD = """{

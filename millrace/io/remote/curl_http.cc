@@ -86,6 +86,10 @@ int on_progress(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<Arrival*>(context)->is_stopped ? 1 : 0;
 }
 
+bool has_body(std::string_view method) {
+  return method == "PUT" || method == "POST" || method == "PATCH";
+}
+
 class HeaderLines {
  public:
   explicit HeaderLines(const CurlLibrary& curl) : curl_(curl) {}
@@ -177,8 +181,8 @@ HttpReply CurlHttp::send(const HttpRequest& request) {
   HeaderLines headers(curl);
   // No waiting for a "100 Continue", and no type that the body has not.
   headers.add("Expect:");
-  if (request.method == "PUT" || request.method == "POST")
-    headers.add("Content-Type: application/octet-stream");
+  if (has_body(request.method))
+    headers.add(str_cat("Content-Type: ", request.content_type).c_str());
   for (const std::string& line : request.headers) headers.add(line.c_str());
 
   const auto set = [&](CURLoption option, auto value) { curl.easy_setopt(handle, option, value); };
@@ -206,6 +210,7 @@ HttpReply CurlHttp::send(const HttpRequest& request) {
   set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
   set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::max<int64_t>(1, silence / 1000)));
   if (terms_.proxies == Proxies::none) set(CURLOPT_NOPROXY, "*");
+  if (!terms_.unix_socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, terms_.unix_socket.c_str());
   if (!terms_.authorities.empty()) set(CURLOPT_CAINFO, terms_.authorities.c_str());
   if (request.negotiate) {
     set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_NEGOTIATE));
@@ -214,7 +219,7 @@ HttpReply CurlHttp::send(const HttpRequest& request) {
   if (request.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);
   } else if (request.method != "GET") {
-    if (request.method != "DELETE") {
+    if (has_body(request.method)) {
       set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
       set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : request.body.data());
     }

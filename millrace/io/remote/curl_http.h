@@ -23,6 +23,7 @@ struct HttpTerms {
   std::chrono::milliseconds silence{30'000};
   std::string authorities = {};  // a file of certificates to trust; empty: the system's
   Proxies proxies = Proxies::known;
+  std::string unix_socket = {};  // where the server listens, whatever a URL says; empty: there
 };
 
 class CurlHttp final : public Http {

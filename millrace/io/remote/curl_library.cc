@@ -41,7 +41,7 @@ Result<const CurlLibrary*> load() {
   static CurlLibrary made;
   if (handle == nullptr) {
     return unimplemented(
-        "remote files are reached with libcurl, which this system has not: install Debian's "
+        "what is asked by HTTP goes through libcurl, which this system has not: install Debian's "
         "package libcurl4 (libcurl.so.4)");
   }
   if (!find_all(handle, made) || made.global_init(CURL_GLOBAL_ALL) != CURLE_OK)

@@ -30,7 +30,8 @@ struct HttpRequest {
   std::string method = "GET";
   std::string url;                        // may hold secrets: no message shows it
   std::vector<std::string> headers = {};  // "name: value"
-  std::string_view body = {};             // of PUT and POST; stands until the answer is there
+  std::string_view body = {};  // of PUT, POST and PATCH; stands until the answer is there
+  std::string_view content_type = "application/octet-stream";  // what that is
   // Where the body of a 2xx goes, unless it is empty. A body that does not fit is a trouble.
   std::span<char> into = {};
   size_t most_body = size_t{1} << 20;  // bytes of any other body; more of it is a trouble, too

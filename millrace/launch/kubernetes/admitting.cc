@@ -12,7 +12,7 @@ namespace millrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Objects = std::vector<Json>;
+using Objects = ClusterApi::Objects;
 using std::chrono::seconds;
 
 // To ask for all machines and pods is much; where that takes long it is done less often.
@@ -58,15 +58,14 @@ void KubernetesPlace::heed_gangs(const Objects& objects) {
 Status KubernetesPlace::let_jobs_in(const std::string& name_space) {
   const Clock::Time begin = clock_.now();
   ClusterRoom room{.name_space = name_space};
-  Result<Objects> objects = items({"get", "nodes,pods,jobs.batch", "--all-namespaces"});
+  Result<Objects> objects = api_.list({kNodes, kPods, kJobs}, {}, ClusterApi::Scope::whole_cluster);
   if (objects.ok()) {
     room.machines = machines_of(*objects);
   } else if (may_pass(objects.status()) || objects.status().code() == Code::unauthenticated) {
     return objects.status();
   } else {
     // Many logins may see one namespace only.
-    objects =
-        items({"get", "pods,jobs.batch", "--selector", str_cat(kManagedByLabel, "=millrace")});
+    objects = api_.list({kPods, kJobs}, {.labels = str_cat(kManagedByLabel, "=millrace")});
     MR_TRY(objects.status());
   }
   room.gangs = gangs_in(*objects);
@@ -87,31 +86,25 @@ void KubernetesPlace::tell_waiting(JobSight& sight) const {
 
 Status KubernetesPlace::change_admission(const Gang& gang, const Admission& next) {
   const bool waits = next.stage == AdmissionStage::waiting;
-  std::vector<std::string> words = {"patch", "jobs.batch"};
-  const size_t none = words.size();
-  for (const auto& [job, is_suspended] : gang.jobs)
-    if (is_suspended != waits) words.push_back(job);
-  if (to_text(next) != gang.written) {
+  const std::string doing = str_cat("letting job '", gang.name, "' in");
+  const bool is_new = to_text(next) != gang.written;
+  if (is_new) {
     Json patch = admission_patch(gang, next);
-    // One that begins has its head with that. One that gives way has all of its Jobs suspended in
-    // one call: what tasks of one role do when those of another are gone is no failure yet.
-    if (!waits) {
-      patch.push_back({{"op", "add"}, {"path", "/spec/suspend"}, {"value", false}});
-      std::erase(words, gang.head);
-    }
+    // One that begins has its head with that. One that gives way has its Jobs suspended right after
+    // it: what tasks of one role do when those of another are gone is no failure yet.
+    if (!waits) patch.push_back({{"op", "add"}, {"path", "/spec/suspend"}, {"value", false}});
     const Status written =
-        ask({"patch", "jobs.batch", gang.head, "--type=json", "--patch", patch.dump()}, "",
-            Tries::one)
-            .status();
+        api_.patch(kJobs, gang.head, ClusterApi::Patch::json, patch.dump(), Tries::one);
     if (is_overtaken(written)) return {};
-    MR_TRY(written.with(str_cat("letting job '", gang.name, "' in")));
+    MR_TRY(written.with(doing));
   }
-  if (words.size() == none) return {};
-  words.insert(words.end(),
-               {"--type=merge", "--patch", Json{{"spec", {{"suspend", waits}}}}.dump()});
-  const Status changed = ask(words, "", Tries::several).status();
-  return is_overtaken(changed) ? Status()
-                               : changed.with(str_cat("letting job '", gang.name, "' in"));
+  const std::string patch = Json{{"spec", {{"suspend", waits}}}}.dump();
+  for (const auto& [job, is_suspended] : gang.jobs) {
+    if (is_suspended == waits || (is_new && !waits && job == gang.head)) continue;
+    const Status changed = api_.patch(kJobs, job, ClusterApi::Patch::merge, patch, Tries::several);
+    if (!is_overtaken(changed)) MR_TRY(changed.with(doing));
+  }
+  return {};
 }
 
 }  // namespace millrace

@@ -54,8 +54,8 @@ Status broken(PipedCommand& command, const Status& fault) {
 
 Result<KubernetesPlace::Depot> KubernetesPlace::depot_of_job(const std::string& name) {
   MR_ASSIGN(const Objects objects,
-            items({"get", "jobs.batch,pods", "--selector",
-                   str_cat(selector_of(name), ",", kPartLabel, "=", kDepot)}));
+            api_.list({kJobs, kPods},
+                      {.labels = str_cat(selector_of(name), ",", kPartLabel, "=", kDepot)}));
   Depot depot;
   for (const Json& object : objects) {
     // Whoever has all that it kept removes the Job, and the pod goes a moment later.
@@ -73,10 +73,9 @@ Result<KubernetesPlace::Depot> KubernetesPlace::depot_of_job(const std::string& 
 // Of a Job that has no pod, in the cluster's words; empty: it may be about to have one.
 std::string KubernetesPlace::why_no_depot(const std::string& name) {
   const Result<Objects> events =
-      items({"get", "events",
-             str_cat("--field-selector=involvedObject.kind=Job,reason=FailedCreate,"
-                     "involvedObject.name=",
-                     depot_of(name))});
+      api_.list({kEvents}, {.fields = str_cat("involvedObject.kind=Job,reason=FailedCreate,"
+                                              "involvedObject.name=",
+                                              depot_of(name))});
   if (!events.ok() || events->empty()) return "";
   return shortened(object_text(events->back(), {"message"}));
 }
@@ -181,9 +180,7 @@ Result<std::string> KubernetesPlace::bring_outputs(const std::string& name) {
   MR_ASSIGN(const JobSight sight, look(name));
   // What tasks that are still there will make is to have a place.
   if (sight.stage != JobStage::ended) return std::string();
-  MR_TRY(ask({"delete", "jobs.batch", depot_of(name), "--wait=false", "--ignore-not-found"}, "",
-             Tries::several)
-             .status());
+  MR_TRY(api_.remove(kJobs, depot_of(name), ClusterApi::Removal::as_usual));
   return std::string();
 }
 
@@ -204,21 +201,18 @@ Status KubernetesPlace::save_outputs(const std::string& name) {
 Status KubernetesPlace::end_tasks(const std::string& name) {
   MR_ASSIGN(const JobSight before, look(name));
   if (before.stage == JobStage::ended) return {};
-  MR_ASSIGN(const Objects jobs, items({"get", "jobs.batch", "--selector", selector_of(name)}));
+  MR_ASSIGN(const Objects jobs, objects_of(name, {kJobs}));
   for (const Json& job : jobs) {
     if (is_of_depot(job)) continue;
     const Json patch = {
         {"metadata", {{"annotations", {{kRestEndedAnnotation, "true"}}}}},
         {"spec", {{"activeDeadlineSeconds", 1}, {"ttlSecondsAfterFinished", kToBringThem}}}};
-    MR_TRY(ask({"patch", "jobs.batch", object_text(job, {"metadata", "name"}), "--type=merge",
-                "--patch", patch.dump()},
-               "", Tries::several)
-               .status());
+    MR_TRY(api_.patch(job, ClusterApi::Patch::merge, patch.dump(), Tries::several));
   }
   for (const Clock::Time begin = clock_.now();; pause(kBetweenLooks)) {
-    MR_ASSIGN(const Objects pods,
-              items({"get", "pods", "--selector",
-                     str_cat(selector_of(name), ",", kPartLabel, "!=", kDepot)}));
+    MR_ASSIGN(
+        const Objects pods,
+        api_.list({kPods}, {.labels = str_cat(selector_of(name), ",", kPartLabel, "!=", kDepot)}));
     const bool are_over = std::ranges::all_of(pods, [](const Json& pod) {
       return seen_pod(pod).stage == PodStage::ended || is_lost_with_its_machine(pod);
     });

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include <nlohmann/json.hpp>
+
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/kubernetes/object_words.h"
 
 namespace millrace {
 namespace {
@@ -61,20 +64,34 @@ Status kubectl_fault(std::string_view said) {
            {"no configuration has been provided", "current-context", "context was not found",
             "does not exist in the kubeconfig", "invalid configuration", "error loading config",
             // Without a configuration kubectl asks this machine.
-            "http://localhost:8080", "localhost:8080 was refused"}))
+            "http://localhost:8080", "localhost:8080 was refused", "[::1]:8080: connect",
+            "127.0.0.1:8080: connect"}))
     return failed_precondition("kubectl knows no cluster: ", words,
                                "; set KUBECONFIG, or choose one with kubectl config use-context");
   // A patch that was to hold for what is there no longer.
   if (says(said, {"the object has been modified", "rejected our request due to an error in our"}))
     return error(Code::aborted, "somebody else changes it at this moment; try again");
   if (says(said, {"AlreadyExists"})) return error(Code::already_exists, words);
-  if (says(said, {"Unable to connect to the server", "was refused", "i/o timeout",
-                  "no route to host", "TLS handshake timeout", "ServiceUnavailable",
-                  "Client.Timeout", "EOF", "context deadline exceeded", "connection reset",
-                  "http2: ", "InternalError", "etcdserver", "TooManyRequests", "Timeout: "}))
+  if (says(said,
+           {"Unable to connect to the server", "was refused", "i/o timeout", "no route to host",
+            "TLS handshake timeout", "ServiceUnavailable", "Client.Timeout", "EOF",
+            "context deadline exceeded", "connection reset", "http2: ", "InternalError",
+            "etcdserver", "TooManyRequests", "Timeout: ", "Timeout)"}))
     return unavailable("the cluster does not answer: ", words);
   if (says(said, {"(NotFound)", "not found"})) return not_found(words);
   return error(Code::unknown, "kubectl: ", words.empty() ? "it failed without a word" : words);
+}
+
+Status api_fault(int code, const std::string& body) {
+  const auto json = nlohmann::ordered_json::parse(body, nullptr, false);
+  const std::string reason = object_text(json, {"reason"});
+  // As kubectl tells it.
+  if (!reason.empty())
+    return kubectl_fault(
+        str_cat("Error from server (", reason, "): ", object_text(json, {"message"})));
+  return kubectl_fault(
+      str_cat(code >= 500 ? "Unable to connect to the server: " : "Error from server: ",
+              body.empty() ? str_cat("it answers with HTTP code ", code) : shortened(body)));
 }
 
 }  // namespace millrace

@@ -16,4 +16,9 @@ namespace millrace {
 // UNKNOWN, with kubectl's own words, for anything else.
 Status kubectl_fault(std::string_view said);
 
+// The same of an answer of the cluster's API through kubectl's proxy, by its HTTP code: a Status of
+// the API, or why the proxy got none, as text. UNAVAILABLE for a server's trouble (5xx) of which
+// nothing else is known.
+Status api_fault(int code, const std::string& body);
+
 }  // namespace millrace

@@ -53,5 +53,43 @@ TEST_CASE("what kubectl says becomes a code that tells whether to try again, and
   }
 }
 
+TEST_CASE("what the API answers is told as kubectl would tell it") {
+  struct Row {
+    int http;
+    const char* body;
+    Code code;
+    const char* told;
+  };
+  for (
+      const Row& row : {
+          Row{409, R"({"reason": "AlreadyExists", "message": "services \"words\" already exists"})",
+              Code::already_exists, "services \"words\" already exists"},
+          Row{403,
+              R"({"reason": "Forbidden", "message": "jobs.batch is forbidden: User \"guest\" cannot list"})",
+              Code::permission_denied, "User \"guest\" cannot list"},
+          Row{401, R"({"reason": "Unauthorized", "message": "Unauthorized"})",
+              Code::unauthenticated, "log in again"},
+          Row{422,
+              R"({"reason": "Invalid", "message": "the server rejected our request due to an error in our request"})",
+              Code::aborted, "try again"},
+          Row{404, R"({"reason": "NotFound", "message": "jobs.batch \"x\" not found"})",
+              Code::not_found, "jobs.batch \"x\""},
+          Row{504, R"({"reason": "Timeout", "message": "the request did not complete in time"})",
+              Code::unavailable, "did not complete"},
+          Row{500, "dial tcp 10.77.0.10:6443: connect: connection refused", Code::unavailable,
+              "connection refused"},
+          Row{500, "dial tcp [::1]:8080: connect: connection refused", Code::failed_precondition,
+              "knows no cluster"},
+          Row{500, "getting credentials: exec: executable gke failed with exit code 1",
+              Code::unauthenticated, "executable gke failed"},
+          Row{502, "", Code::unavailable, "HTTP code 502"},
+          Row{400, "<html>\nBad Request", Code::unknown, "Bad Request"},
+      }) {
+    const Status status = api_fault(row.http, row.body);
+    CHECK_MESSAGE(status.code() == row.code, row.body);
+    CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, status.message());
+  }
+}
+
 }  // namespace
 }  // namespace millrace

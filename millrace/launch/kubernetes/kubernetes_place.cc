@@ -1,7 +1,6 @@
 #include "millrace/launch/kubernetes/kubernetes_place.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +13,6 @@
 #include "millrace/launch/kubernetes/scale_plan.h"
 #include "millrace/launch/kubernetes/seen_pod.h"
 #include "millrace/launch/kubernetes/sight.h"
-#include "millrace/launch/local_command.h"
 #include "millrace/launch/local_secrets.h"
 #include "millrace/launch/shared_secret.h"
 
@@ -22,50 +20,19 @@ namespace millrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Objects = std::vector<Json>;
+using Objects = ClusterApi::Objects;
 using std::chrono::seconds;
 
 // How long the tasks' grace and the cluster's own work may take until all is gone.
 constexpr seconds kToBeGone{120};
-// Where Volcano is installed: gone when the head is, which owns it.
-constexpr const char* kPodGroups = "podgroups.scheduling.volcano.sh";
-// All else that a job may consist of.
-constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
+// What a job consists of, beside Volcano's PodGroup, which goes with the head.
+const std::vector<ObjectKind> kKinds = {kJobs, kPods, kServices, kConfigMaps, kSecrets};
 
 std::string in_hexadecimal(uint64_t number) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(number >> shift) & 15];
   return text;
-}
-
-std::string as_list(const Objects& objects) {
-  return Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
-}
-
-// kubectl writes lists, or one object after the other.
-Result<Objects> items_of(const std::string& answer) {
-  Objects objects;
-  std::istringstream stream(answer);
-  while (stream >> std::ws && !stream.eof()) {
-    // Each ends with a line of its own.
-    std::string text;
-    std::string line;
-    while (std::getline(stream, line)) {
-      str_append(&text, line, "\n");
-      if (line == "}") break;
-    }
-    Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object())
-      return unavailable("the cluster does not answer: kubectl wrote no objects");
-    if (!json.contains("items")) {
-      objects.push_back(std::move(json));
-    } else if (json["items"].is_array()) {
-      for (Json& item : json["items"]) objects.push_back(std::move(item));
-    }
-  }
-  return objects;
 }
 
 // Which objects have it go when the head goes.
@@ -76,26 +43,17 @@ Json ownership_of(const Json& head) {
                        {"uid", head["metadata"]["uid"]}}});
 }
 
-// What is to be changed of objects that have been made without.
-Objects owned_by(const Json& head, const Objects& made) {
-  Objects changes;
-  for (const Json& object : made) {
-    if (object["metadata"]["uid"] == head["metadata"]["uid"]) continue;
-    changes.push_back({{"apiVersion", object["apiVersion"]},
-                       {"kind", object["kind"]},
-                       {"metadata",
-                        {{"name", object["metadata"]["name"]},
-                         {"namespace", object["metadata"]["namespace"]},
-                         {"ownerReferences", ownership_of(head)}}}});
-  }
-  return changes;
-}
-
 }  // namespace
 
 std::string KubernetesPlace::selector_of(const std::string& name) {
   return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
 }
+
+KubernetesPlace::KubernetesPlace(KubernetesOptions options, Random& random, const Clock& clock)
+    : options_(std::move(options)),
+      random_(random),
+      clock_(clock),
+      api_(kubectl({}), options_.name_space, options_.time_limit, clock) {}
 
 std::vector<std::string> KubernetesPlace::kubectl(const std::vector<std::string>& words) const {
   std::vector<std::string> argv = {"kubectl"};
@@ -105,36 +63,21 @@ std::vector<std::string> KubernetesPlace::kubectl(const std::vector<std::string>
   return argv;
 }
 
-Result<std::string> KubernetesPlace::ask(const std::vector<std::string>& words,
-                                         const std::string& input, Tries tries) {
-  return ask_again(tries, [&]() -> Result<std::string> {
-    Result<CommandOutput> answer = run_command(kubectl(words), input, options_.time_limit, clock_);
-    if (!answer.ok() && answer.status().code() == Code::not_found)
-      return failed_precondition(answer.status().message(),
-                                 "; jobs go to Kubernetes by kubectl: install it");
-    if (!answer.ok()) return answer.status();
-    if (answer->code != 0) return kubectl_fault(answer->err);
-    return std::move(answer->out);
-  });
-}
-
-Result<Objects> KubernetesPlace::items(const std::vector<std::string>& words) {
-  std::vector<std::string> all = words;
-  all.insert(all.end(), {"--output=json", "--request-timeout=15s"});
-  MR_ASSIGN(const std::string answer, ask(all, "", Tries::several));
-  return items_of(answer);
+Result<Objects> KubernetesPlace::objects_of(const std::string& name,
+                                            const std::vector<ObjectKind>& kinds) {
+  return api_.list(kinds, {.labels = selector_of(name)});
 }
 
 Status KubernetesPlace::find_secrets(const JobSpec& job) {
-  const std::vector<std::string> names = cluster_secrets_of(job);
-  if (names.empty()) return {};
-  std::vector<std::string> words = {"get", "secrets", "--ignore-not-found"};
-  words.insert(words.end(), names.begin(), names.end());
-  const Result<Objects> secrets = items(words);
-  // Without the right to see them: a pod that does not find its own says so.
-  if (secrets.status().code() == Code::permission_denied) return {};
-  if (!secrets.ok()) return secrets.status();
-  return check_cluster_secrets(job, *secrets);
+  Objects secrets;
+  for (const std::string& name : cluster_secrets_of(job)) {
+    Result<std::optional<Json>> secret = api_.find(kSecrets, name);
+    // Without the right to see them: a pod that does not find its own says so.
+    if (secret.status().code() == Code::permission_denied) return {};
+    MR_TRY(secret.status());
+    if (*secret) secrets.push_back(std::move(**secret));
+  }
+  return check_cluster_secrets(job, secrets);
 }
 
 Status KubernetesPlace::submit(const JobSpec& job) {
@@ -163,9 +106,11 @@ Status KubernetesPlace::submit(const JobSpec& job) {
   const std::string of_this_run = str_cat(kRunLabel, "=", draw.run);
   const Status undone = remove_labelled(of_this_run);
   // Of a cluster that does not know such objects there are none.
-  if (is_of_volcano(job))
-    (void)ask({"delete", kPodGroups, "--selector", of_this_run, "--ignore-not-found"}, "",
-              Tries::one);
+  if (const auto groups = is_of_volcano(job) ? api_.list({kPodGroups}, {.labels = of_this_run})
+                                             : Result<Objects>(Objects());
+      groups.ok()) {
+    for (const Json& group : *groups) (void)api_.remove(group, ClusterApi::Removal::as_usual);
+  }
   if (made.code() == Code::already_exists)
     return error(Code::already_exists, "there is a job '", job.name,
                  "' already: choose another name, or remove that with millrace stop ", job.name,
@@ -175,39 +120,34 @@ Status KubernetesPlace::submit(const JobSpec& job) {
                            "; its objects have the label ", kRunLabel, "=", draw.run));
 }
 
-Result<Objects> KubernetesPlace::make(const Objects& manifests) {
-  // Once only: of a call that was not answered nobody knows what it has made.
-  MR_ASSIGN(const std::string answer,
-            ask({"create", "--filename=-", "--output=json"}, as_list(manifests), Tries::one));
-  return items_of(answer);
-}
-
 Result<Json> KubernetesPlace::create(const Objects& manifests) {
-  MR_ASSIGN(const Objects made, make(manifests));
-  const std::string head_name = head_of(manifests)["metadata"]["name"];
-  const auto head = std::ranges::find_if(made, [&](const Json& object) {
-    return object["kind"] == "Job" && object["metadata"]["name"] == head_name;
-  });
-  if (head == made.end()) return unavailable("the cluster has not made the Job ", head_name);
-  MR_TRY(ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
-             as_list(owned_by(*head, made)), Tries::several)
-             .status());
-  return *head;
+  const Json& first = head_of(manifests);
+  std::optional<Json> head;
+  Objects rest;
+  for (const Json& manifest : manifests) {
+    MR_ASSIGN(Json made, api_.create(manifest));
+    if (&manifest == &first) {
+      head = std::move(made);
+    } else {
+      rest.push_back(std::move(made));
+    }
+  }
+  const std::string owned = Json{{"metadata", {{"ownerReferences", ownership_of(*head)}}}}.dump();
+  for (const Json& object : rest)
+    MR_TRY(api_.patch(object, ClusterApi::Patch::merge, owned, Tries::several));
+  return std::move(*head);
 }
 
 Result<Json> KubernetesPlace::create_held_back(const Objects& manifests) {
   const Json& first = head_of(manifests);
-  MR_ASSIGN(const Objects made, make({first}));
-  if (made.size() != 1)
-    return unavailable("the cluster has not made the Job ", first["metadata"]["name"].dump());
-  Objects rest;
+  MR_ASSIGN(Json head, api_.create(first));
   for (const Json& manifest : manifests) {
     if (&manifest == &first) continue;
-    rest.push_back(manifest);
-    rest.back()["metadata"]["ownerReferences"] = ownership_of(made.front());
+    Json owned = manifest;
+    owned["metadata"]["ownerReferences"] = ownership_of(head);
+    MR_TRY(api_.create(owned).status());
   }
-  MR_TRY(make(rest).status());
-  return made.front();
+  return head;
 }
 
 // Of a gang: as soon as there is room.
@@ -224,8 +164,7 @@ Status KubernetesPlace::begin(const Json& head) {
 Result<JobSight> KubernetesPlace::look(const std::string& name) {
   if (!is_submitted_name(name))
     return not_found("no job is called '", name, "': ", kSubmittedNameRule);
-  MR_ASSIGN(const Objects objects,
-            items({"get", "jobs.batch,pods", "--selector", selector_of(name)}));
+  MR_ASSIGN(const Objects objects, objects_of(name, {kJobs, kPods}));
   heed_gangs(objects);
   MR_ASSIGN(JobSight sight, sight_of(name, objects, {}, now()));
   if (waits_.contains(name)) {
@@ -234,7 +173,7 @@ Result<JobSight> KubernetesPlace::look(const std::string& name) {
   }
   if (!lacks_pods(sight) || sight.age < seconds(2)) return sight;
   const Result<Objects> events =
-      items({"get", "events", "--field-selector=involvedObject.kind=Job,reason=FailedCreate"});
+      api_.list({kEvents}, {.fields = "involvedObject.kind=Job,reason=FailedCreate"});
   // Without the right to see events the job can be followed all the same.
   if (!events.ok()) return sight;
   return sight_of(name, objects, *events, now());
@@ -242,7 +181,7 @@ Result<JobSight> KubernetesPlace::look(const std::string& name) {
 
 Result<JobSpec> KubernetesPlace::job_of(const std::string& name) {
   MR_TRY(look(name).status());
-  MR_ASSIGN(const Objects maps, items({"get", "configmaps", "--selector", selector_of(name)}));
+  MR_ASSIGN(const Objects maps, objects_of(name, {kConfigMaps}));
   const Json* map = cluster_map_in(maps);
   const std::string text = map == nullptr ? "" : object_text(*map, {"data", kJobFileKey});
   if (text.empty())
@@ -256,39 +195,28 @@ Result<JobSpec> KubernetesPlace::job_of(const std::string& name) {
 
 Result<std::vector<JobSight>> KubernetesPlace::list() {
   MR_ASSIGN(const Objects objects,
-            items({"get", "jobs.batch,pods", "--selector", str_cat(kManagedByLabel, "=millrace")}));
+            api_.list({kJobs, kPods}, {.labels = str_cat(kManagedByLabel, "=millrace")}));
   heed_gangs(objects);
   return sights_of(objects, now());
 }
 
 Status KubernetesPlace::remove_labelled(const std::string& selector) {
-  // Background: the Jobs' own removal need not wait for that of their pods, which are named here.
-  MR_TRY(ask({"delete", kKinds, "--selector", selector, "--wait=false", "--ignore-not-found",
-              "--cascade=background"},
-             "", Tries::several)
-             .status());
   // Until all are gone, and pods that a Job has made while it went.
-  for (const Clock::Time deadline = clock_.now() + kToBeGone;;) {
-    MR_ASSIGN(const Objects left, items({"get", kKinds, "--selector", selector}));
+  for (const Clock::Time deadline = clock_.now() + kToBeGone;; pause(kBetweenLooks)) {
+    MR_ASSIGN(const Objects left, api_.list(kKinds, {.labels = selector}));
     if (left.empty()) return {};
-    MR_TRY(remove_lost(left));
+    for (const Json& object : left) {
+      // Whose machine does not answer: nobody would say that it is gone.
+      if (object_text(object, {"kind"}) == "Pod" && is_lost_with_its_machine(object)) {
+        MR_TRY(api_.remove(object, ClusterApi::Removal::by_force));
+      } else if (object_text(object, {"metadata", "deletionTimestamp"}).empty()) {
+        MR_TRY(api_.remove(object, ClusterApi::Removal::as_usual));
+      }
+    }
     if (clock_.now() >= deadline)
       return error(Code::deadline_exceeded, left.size(), " objects are still there, ",
                    left[0]["kind"].dump(), " ", left[0]["metadata"]["name"].dump(), " first");
-    pause(kBetweenLooks);
   }
-}
-
-// Whose machine does not answer: nobody would say that they are gone.
-Status KubernetesPlace::remove_lost(const Objects& objects) {
-  std::vector<std::string> words = {"delete",           "pods",         "--force",
-                                    "--grace-period=0", "--wait=false", "--ignore-not-found"};
-  const size_t none = words.size();
-  for (const Json& object : objects)
-    if (object_text(object, {"kind"}) == "Pod" && is_lost_with_its_machine(object))
-      words.push_back(object_text(object, {"metadata", "name"}));
-  if (words.size() == none) return {};
-  return ask(words, "", Tries::several).status();
 }
 
 Status KubernetesPlace::remove(const std::string& name) {
@@ -299,27 +227,22 @@ Status KubernetesPlace::remove(const std::string& name) {
 
 Status KubernetesPlace::end_rest(const std::string& name) {
   MR_ASSIGN(const JobSight sight, look(name));
-  std::vector<std::string> words = {"delete", "pods", "--wait=false", "--ignore-not-found"};
-  const size_t none = words.size();
-  for (const TaskSight& task : sight.tasks)
-    if (task.stage != TaskStage::ended && !task.handle.empty()) words.push_back(task.handle);
-  if (words.size() == none) return end_restarts(name);
   // An index whose pod is removed is not tried again, unless its role is.
   MR_TRY(end_restarts(name));
-  return ask(words, "", Tries::several).status();
+  for (const TaskSight& task : sight.tasks)
+    if (task.stage != TaskStage::ended && !task.handle.empty())
+      MR_TRY(api_.remove(kPods, task.handle, ClusterApi::Removal::as_usual));
+  return {};
 }
 
 // A deadline ends a Job at once, with pods that are still to come.
 Status KubernetesPlace::end_restarts(const std::string& name) {
-  MR_ASSIGN(const Objects jobs, items({"get", "jobs.batch", "--selector", selector_of(name)}));
+  MR_ASSIGN(const Objects jobs, objects_of(name, {kJobs}));
   for (const Json& job : jobs) {
     if (object_number(job, {"spec", "backoffLimitPerIndex"}) == 0 || has_finished(job)) continue;
     const Json patch = {{"metadata", {{"annotations", {{kRestEndedAnnotation, "true"}}}}},
                         {"spec", {{"activeDeadlineSeconds", 1}}}};
-    MR_TRY(ask({"patch", "jobs.batch", object_text(job, {"metadata", "name"}), "--type=merge",
-                "--patch", patch.dump()},
-               "", Tries::several)
-               .status());
+    MR_TRY(api_.patch(job, ClusterApi::Patch::merge, patch.dump(), Tries::several));
   }
   return {};
 }

@@ -1,6 +1,6 @@
-// Kubernetes as a place for jobs: manifests.h and sight.h, with kubectl between them and the
-// cluster. kubectl brings the logins, whatever they are; it has to be on the PATH. Every call of it
-// has a time limit; what may pass (nobody answers, a slow server) is tried again a few times.
+// Kubernetes as a place for jobs: manifests.h and sight.h, with the cluster's API between them
+// (cluster_api.h). kubectl brings the logins, whatever they are, and output, commands and ports of
+// containers; it has to be on the PATH.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/launch/job_place.h"
+#include "millrace/launch/kubernetes/cluster_api.h"
 #include "millrace/launch/kubernetes/gang.h"
 #include "millrace/launch/kubernetes/seen_pod.h"
-#include "millrace/launch/local_tries.h"
 #include "millrace/launch/shipping/shipment.h"
 
 namespace millrace {
@@ -26,7 +26,7 @@ struct KubernetesOptions {
   // Empty: what kubectl takes by itself.
   std::string context = {};
   std::string name_space = {};
-  // Of one call of kubectl.
+  // Of one question.
   Clock::Duration time_limit = std::chrono::seconds(30);
   // What travels with a job, from here.
   std::function<Result<Shipment>(const JobSpec& job)> ship = {};
@@ -36,8 +36,7 @@ struct KubernetesOptions {
 
 class KubernetesPlace final : public JobPlace {
  public:
-  KubernetesPlace(KubernetesOptions options, Random& random, const Clock& clock)
-      : options_(std::move(options)), random_(random), clock_(clock) {}
+  KubernetesPlace(KubernetesOptions options, Random& random, const Clock& clock);
 
   Status submit(const JobSpec& job) override;
   Result<JobSight> look(const std::string& name) override;
@@ -62,31 +61,24 @@ class KubernetesPlace final : public JobPlace {
                          int local) override;
 
  private:
+  using Objects = ClusterApi::Objects;
   // Of all objects of the job.
   static std::string selector_of(const std::string& name);
   std::vector<std::string> kubectl(const std::vector<std::string>& words) const;
-  // What kubectl writes to standard output.
-  Result<std::string> ask(const std::vector<std::string>& words, const std::string& input,
-                          Tries tries);
-  Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
+  Result<Objects> objects_of(const std::string& name, const std::vector<ObjectKind>& kinds);
   // That those are there which the job is to find in the cluster.
   Status find_secrets(const JobSpec& job);
-  // As they were made.
-  Result<std::vector<nlohmann::ordered_json>> make(
-      const std::vector<nlohmann::ordered_json>& manifests);
   // All of it; it goes when the head goes. The head, as it was made.
-  Result<nlohmann::ordered_json> create(const std::vector<nlohmann::ordered_json>& manifests);
+  Result<nlohmann::ordered_json> create(const Objects& manifests);
   // The same of one whose head does not begin by itself: that comes first, so that the rest can be
   // made as the head's, and need not be changed.
-  Result<nlohmann::ordered_json> create_held_back(
-      const std::vector<nlohmann::ordered_json>& manifests);
+  Result<nlohmann::ordered_json> create_held_back(const Objects& manifests);
   Status begin(const nlohmann::ordered_json& head);
   Status remove_labelled(const std::string& selector);
-  Status remove_lost(const std::vector<nlohmann::ordered_json>& objects);
   Status end_restarts(const std::string& name);
   // Lets jobs in that there is room for, and makes room (admission.h).
   Status let_jobs_in(const std::string& name_space);
-  void heed_gangs(const std::vector<nlohmann::ordered_json>& objects);
+  void heed_gangs(const Objects& objects);
   void tell_waiting(JobSight& sight) const;
   Status change_admission(const Gang& gang, const Admission& next);
   // Of a job with a depot (docs/design/shipped_files.md): its pod, once that runs; all that
@@ -107,7 +99,7 @@ class KubernetesPlace final : public JobPlace {
   Status end_tasks(const std::string& name);
   std::vector<std::string> in_depot(const std::string& pod, const std::string& action) const;
   // Of scale().
-  Result<std::vector<nlohmann::ordered_json>> scalable(const std::string& name);
+  Result<Objects> scalable(const std::string& name);
   Status change_sizes(const std::string& name, const std::vector<ScaledRole>& roles);
   Status keep_roster(const std::string& name);
   void tell_pods(const std::string& name);
@@ -119,6 +111,7 @@ class KubernetesPlace final : public JobPlace {
   const KubernetesOptions options_;
   Random& random_;
   const Clock& clock_;
+  ClusterApi api_;
   std::optional<std::string> wants_looks_;         // the job that was submitted
   std::map<std::string, std::string> waits_ = {};  // by job, why it is not let in
   Clock::Time next_admission_ = {};

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kPods = "pods";
+constexpr const char* kPodCount = "pods";
 constexpr double kMostAmount = 9e18;  // that an int64 holds
 
 double factor_of(std::string_view unit) {
@@ -199,7 +199,7 @@ PodWish wish_of(const Json& spec) {
     for (const auto& [name, amount] : asks_of(container))
       wish.asks[name] = std::max(wish.asks[name], amount);
   add(wish.asks, amounts_of(object_part(spec, {"overhead"})));
-  wish.asks[kPods] = 1000;
+  wish.asks[kPodCount] = 1000;
   wish.count = 1;
   return wish;
 }

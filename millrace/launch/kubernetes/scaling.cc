@@ -15,6 +15,7 @@ namespace millrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Objects = ClusterApi::Objects;
 using std::chrono::seconds;
 
 constexpr int kMostConflicts = 5;
@@ -29,15 +30,15 @@ std::string words_of(const JobSight& sight) {
 }  // namespace
 
 // The ConfigMap first: what is written to it is made of Jobs that are no older.
-Result<std::vector<Json>> KubernetesPlace::scalable(const std::string& name) {
-  return items({"get", "configmaps,jobs.batch", "--selector", selector_of(name)});
+Result<Objects> KubernetesPlace::scalable(const std::string& name) {
+  return objects_of(name, {kConfigMaps, kJobs});
 }
 
 Result<std::vector<ScaledRole>> KubernetesPlace::scale(const std::string& name,
                                                        const std::vector<RoleCount>& counts,
                                                        const std::string&) {
   MR_ASSIGN(const JobSight sight, look(name));
-  MR_ASSIGN(const std::vector<Json> objects, scalable(name));
+  MR_ASSIGN(const Objects objects, scalable(name));
   MR_ASSIGN(const JobSpec job, scaled_job(name, objects));
   MR_TRY(check_scaling(job, counts));
   if (sight.stage == JobStage::ending || sight.stage == JobStage::ended)
@@ -59,15 +60,13 @@ Result<std::vector<ScaledRole>> KubernetesPlace::scale(const std::string& name,
 
 Status KubernetesPlace::change_sizes(const std::string& name,
                                      const std::vector<ScaledRole>& roles) {
-  MR_ASSIGN(const std::vector<Json> objects, scalable(name));
+  MR_ASSIGN(const Objects objects, scalable(name));
   for (const ScaledRole& role : roles) {
     const Json* job = job_of_role(objects, role.name);
     if (job == nullptr) return not_found("role ", role.name, " has just gone");
     if (role.before == role.after) continue;
-    MR_TRY(ask({"patch", "jobs.batch", object_text(*job, {"metadata", "name"}), "--type=json",
-                "--patch", sizes_patch(*job, role.after, now())},
-               "", Tries::one)
-               .status());
+    MR_TRY(api_.patch(*job, ClusterApi::Patch::json, sizes_patch(*job, role.after, now()),
+                      Tries::one));
   }
   return {};
 }
@@ -75,14 +74,11 @@ Status KubernetesPlace::change_sizes(const std::string& name,
 Status KubernetesPlace::keep_roster(const std::string& name) {
   Status last;
   for (int i = 0; i < kMostConflicts; ++i) {
-    MR_ASSIGN(const std::vector<Json> objects, scalable(name));
+    MR_ASSIGN(const Objects objects, scalable(name));
     MR_ASSIGN(const JobSpec job, scaled_job(name, objects));
     const Json* map = cluster_map_in(objects);
     if (map == nullptr) return not_found("the ConfigMap ", cluster_map_of(name), " has gone");
-    last = ask({"patch", "configmaps", cluster_map_of(name), "--type=merge", "--patch",
-                roster_patch(*map, job)},
-               "", Tries::several)
-               .status();
+    last = api_.patch(*map, ClusterApi::Patch::merge, roster_patch(*map, job), Tries::several);
     if (last.code() != Code::aborted) return last;
   }
   return last;
@@ -90,10 +86,13 @@ Status KubernetesPlace::keep_roster(const std::string& name) {
 
 // Their machines look at the roster anew when a pod changes; a minute later otherwise.
 void KubernetesPlace::tell_pods(const std::string& name) {
-  (void)ask({"annotate", "pods", "--overwrite", "--selector", selector_of(name),
-             "--field-selector=status.phase=Running",
-             str_cat("millrace/roster-of=", clock_.wall_micros())},
-            "", Tries::one);
+  const Result<Objects> pods =
+      api_.list({kPods}, {.labels = selector_of(name), .fields = "status.phase=Running"});
+  if (!pods.ok()) return;
+  const std::string time = std::to_string(clock_.wall_micros());
+  const Json patch = {{"metadata", {{"annotations", {{"millrace/roster-of", time}}}}}};
+  for (const Json& pod : *pods)
+    (void)api_.patch(pod, ClusterApi::Patch::merge, patch.dump(), Tries::one);
 }
 
 Status KubernetesPlace::await_leaving(const std::string& name, const std::vector<ScaledRole>& roles,
@@ -101,8 +100,7 @@ Status KubernetesPlace::await_leaving(const std::string& name, const std::vector
   if (std::ranges::none_of(roles, [](const ScaledRole& role) { return role.after < role.before; }))
     return {};
   for (const Clock::Time begin = clock_.now();; pause(kBetweenLooks)) {
-    MR_ASSIGN(const std::vector<Json> objects,
-              items({"get", "jobs.batch,pods", "--selector", selector_of(name)}));
+    MR_ASSIGN(const Objects objects, objects_of(name, {kJobs, kPods}));
     // Those that don't hear are ended with their pods.
     if (!some_leave(objects) || clock_.now() >= begin + grace + kToHear) return {};
   }
@@ -110,7 +108,7 @@ Status KubernetesPlace::await_leaving(const std::string& name, const std::vector
 
 Status KubernetesPlace::settle(const std::string& name) {
   for (const Clock::Time begin = clock_.now();; pause(kBetweenLooks)) {
-    MR_ASSIGN(const std::vector<Json> objects, scalable(name));
+    MR_ASSIGN(const Objects objects, scalable(name));
     MR_ASSIGN(const JobSpec job, scaled_job(name, objects));
     bool is_done = true;
     for (const RoleSpec& role : job.roles) {
@@ -118,10 +116,8 @@ Status KubernetesPlace::settle(const std::string& name) {
       if (!scales(role) || is_settled(object)) continue;
       is_done = false;
       if (object_number(object, {"spec", "completions"}) == role.count) continue;
-      const Status status = ask({"patch", "jobs.batch", object_text(object, {"metadata", "name"}),
-                                 "--type=json", "--patch", pods_patch(object, role.count)},
-                                "", Tries::several)
-                                .status();
+      const Status status = api_.patch(object, ClusterApi::Patch::json,
+                                       pods_patch(object, role.count), Tries::several);
       // Aborted: somebody scales it anew, and goes on from there.
       if (!status.ok() && status.code() != Code::aborted) return status;
     }

@@ -48,6 +48,7 @@ int main_of(int argc, char** argv) {
   add_yarn_inside(app, invocation);
   add_yarn_guest(app, invocation);
   add_depot(app, invocation);
+  add_pod_output(app, invocation);
   auto is_named = [&](CLI::App* verb) { return verb->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     std::cerr << "millrace: no verb '" << argv[1] << "'; millrace --help lists them\n";

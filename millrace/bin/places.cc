@@ -49,10 +49,12 @@ Result<JobFolders> folders_of(const std::string& place) {
 }
 
 MadePlace make_kubernetes(const PlaceFlags& flags, Random& random, const Clock& clock) {
+  MR_ASSIGN(const std::string program, own_program());
   return std::unique_ptr<JobPlace>(std::make_unique<KubernetesPlace>(
       KubernetesOptions{
           .context = flags.context,
           .name_space = flags.name_space,
+          .program = program,
           .ship = shipment_here,
           .note = [](const std::string& text) { std::cerr << "millrace: " << text << std::endl; }},
       random, clock));

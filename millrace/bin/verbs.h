@@ -54,6 +54,7 @@ void add_submit(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 void add_wait(CLI::App& app, Invocation& invocation);
 void add_depot(CLI::App& app, Invocation& invocation);
+void add_pod_output(CLI::App& app, Invocation& invocation);
 void add_yarn_task(CLI::App& app, Invocation& invocation);
 void add_yarn_inside(CLI::App& app, Invocation& invocation);
 void add_yarn_guest(CLI::App& app, Invocation& invocation);

@@ -215,9 +215,9 @@ Result<std::vector<ScaledRole>> FolderPlace::scale(const std::string& name,
   return roles;
 }
 
-AttemptOutput FolderPlace::output_of(const TaskSight& task, Follow) {
+Result<AttemptOutput> FolderPlace::output_of(const TaskSight& task, Follow) {
   host_->want(task.handle);
-  return {.file = task.handle};
+  return AttemptOutput{.file = task.handle};
 }
 
 Result<GuestCommand> FolderPlace::guest_of(const std::string& name, const TaskSight& task,

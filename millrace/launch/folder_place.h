@@ -78,7 +78,7 @@ class FolderPlace final : public JobPlace {
   Result<std::vector<ScaledRole>> scale(const std::string& name,
                                         const std::vector<RoleCount>& counts,
                                         const std::string& by) override;
-  AttemptOutput output_of(const TaskSight& task, Follow follow) override;
+  Result<AttemptOutput> output_of(const TaskSight& task, Follow follow) override;
   Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
                                 const std::vector<std::string>& command,
                                 Terminal terminal) override;

@@ -214,13 +214,17 @@ class Follower {
     }
     const auto follow =
         options_.how == FollowOptions::How::once ? JobPlace::Follow::no : JobPlace::Follow::yes;
-    const AttemptOutput told = place_.output_of(output.sight, follow);
-    if (!told.file.empty()) {
-      output.source.emplace(told.file);
+    const Result<AttemptOutput> told = place_.output_of(output.sight, follow);
+    if (!told.ok()) {
+      next_try_ = clock_.now() + kWhilePending;
+      return bear(told.status());
+    }
+    if (!told->file.empty()) {
+      output.source.emplace(told->file);
       has_more_ = true;  // maybe
       return {};
     }
-    MR_ASSIGN(RunningCommand command, RunningCommand::start(told.command));
+    MR_ASSIGN(RunningCommand command, RunningCommand::start(told->command));
     output.command.emplace(std::move(command));
     output.to_skip = output.shown;
     ++output.tries;

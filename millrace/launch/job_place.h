@@ -104,9 +104,10 @@ class JobPlace {
                                                 const std::vector<RoleCount>& counts,
                                                 const std::string& by) = 0;
 
-  // What the attempt has written so far; a command that follows goes on until it ends.
+  // What the attempt has written so far; a command that follows goes on until it ends. Errors: of a
+  // place that does not answer.
   enum class Follow { no, yes };
-  virtual AttemptOutput output_of(const TaskSight& task, Follow follow) = 0;
+  virtual Result<AttemptOutput> output_of(const TaskSight& task, Follow follow) = 0;
 
   // How `command` comes to run where a task of the job runs; `terminal`: whether somebody types.
   // Errors: NOT_FOUND; UNIMPLEMENTED where nothing can be run beside a task, with what to do;

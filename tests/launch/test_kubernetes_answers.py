@@ -269,6 +269,31 @@ def test_a_command_runs_in_the_container_of_its_task_and_its_code_is_ours(millra
     assert cluster.of_kubectl()[-1] == "exec words-map-0-x --container=task --stdin -- ps -ef"
 
 
+def test_what_a_task_writes_comes_without_a_kubectl_of_its_own(ask, cluster):
+    def answer(question):
+        if question.path.endswith("/pods/words-map-0-x/log"):
+            return 200, "first\nsecond\n"
+        return listed(running_objects(RUNNING))(question)
+
+    cluster.answer = answer
+    code, output = ask("logs", "words", "--on", "k8s")
+    assert code == 0 and "first\n" in output and "second\n" in output, output
+    assert cluster.asked[-1].query == "container=task"
+    assert cluster.of_kubectl() == ["proxy"]
+
+
+def test_output_that_can_not_be_had_is_tried_again_and_told(ask, cluster):
+    def answer(question):
+        if question.path.endswith("/log"):
+            return refusal(400, "BadRequest", "container is waiting to start")
+        return listed(running_objects(RUNNING))(question)
+
+    cluster.answer = answer
+    code, output = ask("logs", "words", "--on", "k8s")
+    assert "what map:0 wrote can't be had" in output, output
+    assert len([each for each in cluster.asked if each.path.endswith("/log")]) > 1
+
+
 def test_who_would_scale_a_job_is_told_why_not_and_what_to_do(ask, cluster):
     cluster.answer = listed(running_objects(RUNNING))
     code, output = ask("scale", "words", "map=2", "--on", "k8s")

@@ -31,9 +31,8 @@ struct Arrival {
   size_t header_bytes = 0;
   bool is_too_long = false;
 
-  bool goes_into_place() const {
-    return !request.into.empty() && reply.status >= 200 && reply.status < 300;
-  }
+  bool is_good() const { return reply.status >= 200 && reply.status < 300; }
+  bool goes_into_place() const { return !request.into.empty() && is_good(); }
 
   void take_header(std::string_view line) {
     if (line.starts_with("HTTP/")) {
@@ -52,6 +51,7 @@ struct Arrival {
   }
 
   bool take_body(std::string_view bytes) {
+    if (request.sink && is_good()) return request.sink(bytes);
     if (goes_into_place()) {
       if (bytes.size() > request.into.size() - reply.received) return false;
       std::memcpy(request.into.data() + reply.received, bytes.data(), bytes.size());
@@ -205,10 +205,12 @@ HttpReply CurlHttp::send(const HttpRequest& request) {
   set(CURLOPT_XFERINFOFUNCTION, &on_progress);
   set(CURLOPT_XFERINFODATA, static_cast<void*>(&arrival));
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(terms_.connect.count()));
-  set(CURLOPT_TIMEOUT_MS,
-      static_cast<long>(terms_.connect.count() + silence + bytes * 1000 / kSlowestBytesPerSecond));
-  set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
-  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::max<int64_t>(1, silence / 1000)));
+  if (request.pace != Pace::endless) {
+    set(CURLOPT_TIMEOUT_MS, static_cast<long>(terms_.connect.count() + silence +
+                                              bytes * 1000 / kSlowestBytesPerSecond));
+    set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
+    set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::max<int64_t>(1, silence / 1000)));
+  }
   if (terms_.proxies == Proxies::none) set(CURLOPT_NOPROXY, "*");
   if (!terms_.unix_socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, terms_.unix_socket.c_str());
   if (!terms_.authorities.empty()) set(CURLOPT_CAINFO, terms_.authorities.c_str());

@@ -23,8 +23,8 @@ namespace millrace::remote {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 // How long the server may take: `slow` for what it works on before it says a word, as copying an
-// object is.
-enum class Pace : uint8_t { usual, slow };
+// object is; `endless` for what comes as it is made.
+enum class Pace : uint8_t { usual, slow, endless };
 
 struct HttpRequest {
   std::string method = "GET";
@@ -34,6 +34,8 @@ struct HttpRequest {
   std::string_view content_type = "application/octet-stream";  // what that is
   // Where the body of a 2xx goes, unless it is empty. A body that does not fit is a trouble.
   std::span<char> into = {};
+  // Where the body of a 2xx goes as it comes, if this is set; false ends the answer as a trouble.
+  std::function<bool(std::string_view bytes)> sink = {};
   size_t most_body = size_t{1} << 20;  // bytes of any other body; more of it is a trouble, too
   Pace pace = Pace::usual;
   bool negotiate = false;  // shows who we are by Kerberos (SPNEGO)

@@ -163,6 +163,14 @@ Status ClusterApi::remove(const Object& object, Removal removal) {
   return remove_at(path_of(object, name_space_), removal);
 }
 
+Result<ApiAddress> ClusterApi::output_of(const std::string& pod, const std::string& container,
+                                         bool follow) {
+  MR_TRY(connect());
+  return ApiAddress{.socket = proxy_->socket(),
+                    .path = str_cat(path_of(kPods, name_space_, pod), "/log?container=", container,
+                                    follow ? "&follow=true" : "")};
+}
+
 Status ClusterApi::remove_at(std::string path, Removal removal) {
   path += removal == Removal::by_force ? "?gracePeriodSeconds=0" : "?propagationPolicy=Background";
   const Status done = ask({.method = "DELETE", .path = std::move(path)}, Tries::several).status();

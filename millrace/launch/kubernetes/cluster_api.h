@@ -22,6 +22,12 @@
 
 namespace millrace {
 
+// Where something stands that is asked for elsewhere than here: for as long as the proxy lives.
+struct ApiAddress {
+  std::string socket;
+  std::string path;
+};
+
 class ClusterApi {
  public:
   using Object = nlohmann::ordered_json;
@@ -55,6 +61,9 @@ class ClusterApi {
   enum class Removal { as_usual, by_force };
   Status remove(ObjectKind kind, const std::string& name, Removal removal);
   Status remove(const Object& object, Removal removal);
+
+  // What a container writes, for pod_output.h: what it has written, or also all that is to come.
+  Result<ApiAddress> output_of(const std::string& pod, const std::string& container, bool follow);
 
  private:
   struct Question {

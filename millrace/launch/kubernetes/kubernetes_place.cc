@@ -247,10 +247,10 @@ Status KubernetesPlace::end_restarts(const std::string& name) {
   return {};
 }
 
-AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
-  std::vector<std::string> words = {"logs", task.handle, "--container=task"};
-  if (follow == Follow::yes) words.push_back("--follow");
-  return {.command = kubectl(words)};
+Result<AttemptOutput> KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
+  MR_ASSIGN(const ApiAddress output, api_.output_of(task.handle, "task", follow == Follow::yes));
+  return AttemptOutput{.command = {options_.program, "pod-output", "--socket", output.socket,
+                                   "--path", output.path}};
 }
 
 Result<GuestCommand> KubernetesPlace::guest_of(const std::string&, const TaskSight& task,

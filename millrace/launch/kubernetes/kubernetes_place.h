@@ -1,5 +1,5 @@
 // Kubernetes as a place for jobs: manifests.h and sight.h, with the cluster's API between them
-// (cluster_api.h). kubectl brings the logins, whatever they are, and output, commands and ports of
+// (cluster_api.h). kubectl brings the logins, whatever they are, and commands and ports of
 // containers; it has to be on the PATH.
 #pragma once
 
@@ -28,6 +28,8 @@ struct KubernetesOptions {
   std::string name_space = {};
   // Of one question.
   Clock::Duration time_limit = std::chrono::seconds(30);
+  // This very program, which brings what tasks write (pod_output.h).
+  std::string program = "millrace";
   // What travels with a job, from here.
   std::function<Result<Shipment>(const JobSpec& job)> ship = {};
   // For people, while that takes long.
@@ -51,7 +53,7 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<ScaledRole>> scale(const std::string& name,
                                         const std::vector<RoleCount>& counts,
                                         const std::string& by) override;
-  AttemptOutput output_of(const TaskSight& task, Follow follow) override;
+  Result<AttemptOutput> output_of(const TaskSight& task, Follow follow) override;
   // In the task's container, with the environment of that.
   Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
                                 const std::vector<std::string>& command,

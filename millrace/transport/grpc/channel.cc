@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "millrace/base/str_cat.h"
+#include "millrace/transport/grpc/awaited_call.h"
 #include "millrace/transport/grpc/channel_args.h"
 #include "millrace/transport/grpc/message.h"
 #include "millrace/transport/protocol/methods.h"
@@ -13,15 +15,15 @@ namespace {
 // and to ask a port that refuses costs a tenth of a millisecond.
 constexpr int kFirstBackoffMillis = 20;
 constexpr int kMaxBackoffMillis = 100;
-constexpr int kResolveAgainMillis = 300;
+constexpr int kResolveAgainMillis = 300;  // of a name that has resolved
 constexpr int kConnectTimeoutMillis = 10'000;
 
-ChannelHandle make_channel(const std::string& address, const Channel::Options& options) {
+std::shared_ptr<grpc_channel> make_channel(const std::string& address,
+                                           const Channel::Options& options) {
   ChannelArgs args;
   args.set(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstBackoffMillis);
   args.set(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMillis);
   args.set(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMillis);
-  // A name that does not resolve yet is a task that has not been started yet.
   args.set(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kResolveAgainMillis);
   args.set(GRPC_ARG_KEEPALIVE_TIME_MS, options.keepalive_millis);
   args.set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
@@ -35,8 +37,8 @@ ChannelHandle make_channel(const std::string& address, const Channel::Options& o
   args.set(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   args.set_common();
   const ChannelCredentials credentials(grpc_insecure_credentials_create());
-  return ChannelHandle(
-      grpc_channel_create(("dns:///" + address).c_str(), credentials.get(), args.get()));
+  const std::string target = str_cat("dns://", options.name_server, "/", address);
+  return ChannelHandle(grpc_channel_create(target.c_str(), credentials.get(), args.get()));
 }
 
 }  // namespace
@@ -56,10 +58,12 @@ Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> qu
                  std::shared_ptr<Lines> lines)
     : queue_(std::move(queue)),
       peer_(std::make_shared<const Peer>(Peer{"the task", address})),
-      pulse_(std::make_shared<PeerPulse>(std::move(rounds))),
-      channel_(make_channel(address, options)),
+      options_(std::move(options)),
+      rounds_(std::move(rounds)),
+      pulse_(std::make_shared<PeerPulse>(rounds_)),
       metrics_(metrics),
-      lines_(std::move(lines)) {}
+      lines_(std::move(lines)),
+      channel_(make_channel(address, options_)) {}
 
 Channel::~Channel() {
   pulse_->stop();
@@ -81,8 +85,16 @@ void Channel::start(OutgoingRequest request, Done<Chunks> done) {
   if (!request.is_waited_for || request.attentive != nullptr) {
     Line::Answer answer{.done = std::move(done)};
     if (start_on_line(request, answer)) return;
-    return start_unary_call(channel_.get(), queue_, std::move(request), oversight(),
-                            std::move(answer.done));
+    if (request.when_down == WhenDown::fail || !AwaitedCall::is_of_use(peer_->address))
+      return start_by_grpc(std::move(request), std::move(answer.done));
+    return AwaitedCall::start(
+        rounds_->host(), std::move(request),
+        {.start =
+             [self = shared_from_this()](OutgoingRequest one, Done<Chunks> ended) {
+               self->start_by_grpc(std::move(one), std::move(ended));
+             },
+         .renew_if_failing = [self = shared_from_this()] { return self->renew_if_failing(); }},
+        std::move(answer.done));
   }
   const Result<ByteBuffer> answer = wait_for(std::move(request));
   if (!answer.ok()) return done(answer.status());
@@ -92,21 +104,41 @@ void Channel::start(OutgoingRequest request, Done<Chunks> done) {
 void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) {
   Line::Answer answer{.read = std::move(read), .finish = std::move(done)};
   if (start_on_line(request, answer)) return;
-  start_streamed_call(channel_.get(), queue_, std::move(request), oversight(),
-                      std::move(answer.read), std::move(answer.finish));
+  start_streamed_call(live().get(), queue_, std::move(request), oversight(), std::move(answer.read),
+                      std::move(answer.finish));
 }
 
 Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
-  queue_->caller_reads(channel_.get());
+  const std::shared_ptr<grpc_channel> channel = live();
+  queue_->caller_reads(channel.get());
   QueueHandle queue = take_wait_queue();
   Result<ByteBuffer> answer =
-      call_and_wait(channel_.get(), queue.get(), std::move(request), oversight());
+      call_and_wait(channel.get(), queue.get(), std::move(request), oversight());
   give_back(std::move(queue));
   return answer;
 }
 
+void Channel::start_by_grpc(OutgoingRequest request, Done<Chunks> done) {
+  start_unary_call(live().get(), queue_, std::move(request), oversight(), std::move(done));
+}
+
+std::shared_ptr<grpc_channel> Channel::live() const {
+  MutexLock lock(mutex_);
+  return channel_;
+}
+
+bool Channel::renew_if_failing() {
+  const std::shared_ptr<grpc_channel> seen = live();
+  if (grpc_channel_check_connectivity_state(seen.get(), 0) != GRPC_CHANNEL_TRANSIENT_FAILURE)
+    return false;
+  std::shared_ptr<grpc_channel> fresh = make_channel(peer_->address, options_);
+  MutexLock lock(mutex_);
+  if (channel_ == seen) channel_.swap(fresh);
+  return true;
+}
+
 bool Channel::is_failing() const {
-  const auto state = grpc_channel_check_connectivity_state(channel_.get(), 0);
+  const auto state = grpc_channel_check_connectivity_state(live().get(), 0);
   return state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
          (state == GRPC_CHANNEL_CONNECTING && pulse_->is_missed());
 }
@@ -116,7 +148,7 @@ void Channel::visit() {
 }
 
 void Channel::ask() {
-  start_unary_call(channel_.get(), queue_,
+  start_unary_call(live().get(), queue_,
                    {.peer = peer_,
                     .method = worker_method::kGetStatus,
                     .message = {},

@@ -1,8 +1,9 @@
 // Channel: our end of the connection to one address. Private to this room.
 //
-// Connects when first used, and again when the connection was lost, at most a second after the last
-// try. Calls end if the peer is silent for long (peer_pulse.h). Any thread may call. Shared by all
-// who talk to that address.
+// Connects when first used, and again when the connection was lost, at most a tenth of a second
+// after the last try. A name that does not resolve yet is looked up again (awaited_call.h). Calls
+// end if the peer is silent for long (peer_pulse.h). Any thread may call. Shared by all who talk to
+// that address.
 #pragma once
 
 #include <memory>
@@ -16,12 +17,14 @@
 
 namespace millrace::transport {
 
-class Channel final : public Caller, public Visited {
+class Channel final : public Caller, public Visited, public std::enable_shared_from_this<Channel> {
  public:
   struct Options {
     // How often a silent peer is asked whether it is there. TensorFlow's servers close connections
     // that ask more often than every five minutes.
     int keepalive_millis = 310'000;
+    // "HOST:PORT", in numbers, of who is asked for names. Empty: whom the system asks.
+    std::string name_server = {};
   };
 
   // With lines calls take them where the peer offers them. Part of the rounds. `metrics` live as
@@ -51,18 +54,23 @@ class Channel final : public Caller, public Visited {
           std::shared_ptr<Rounds> rounds, Metrics& metrics, std::shared_ptr<Lines> lines);
   Oversight oversight() { return {.pulse = pulse_, .metrics = metrics_, .offers = lines_}; }
   bool start_on_line(OutgoingRequest& request, Line::Answer& answer);
+  void start_by_grpc(OutgoingRequest request, Done<Chunks> done);
   Result<ByteBuffer> wait_for(OutgoingRequest request);
+  std::shared_ptr<grpc_channel> live() const;
+  bool renew_if_failing();
   void ask();
   QueueHandle take_wait_queue();
   void give_back(QueueHandle queue);
 
   const std::shared_ptr<CompletionQueue> queue_;  // also keeps gRPC initialised
   const std::shared_ptr<const Peer> peer_;
+  const Options options_;
+  const std::shared_ptr<Rounds> rounds_;
   const std::shared_ptr<PeerPulse> pulse_;
-  const ChannelHandle channel_;
   Metrics& metrics_;
   const std::shared_ptr<Lines> lines_;  // null: gRPC alone
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::shared_ptr<grpc_channel> channel_ MR_GUARDED_BY(mutex_);
   std::vector<QueueHandle> wait_queues_ MR_GUARDED_BY(mutex_);  // idle
 };
 

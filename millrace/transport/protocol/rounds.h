@@ -31,6 +31,7 @@ class Rounds {
  public:
   // With a limit of 0 there are no rounds. `host` must live until stop().
   Rounds(const Host& host, Clock::Duration limit) : host_(host), limit_(limit) {}
+  const Host& host() const { return host_; }
   // For who is visited, during the visit.
   const Log& log() const { return host_.log; }
   // After how much silence a peer is given up.

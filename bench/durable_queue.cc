@@ -4,7 +4,9 @@
 // a disk syncs in a fraction of a millisecond. The peer is Redis, which syncs before it answers, if
 // redis-server and redis-benchmark are there (Debian's redis): fifty clients that append to a list,
 // of one process and one thread. Ours are sessions of one process that have their steps under way
-// without a thread each, as those; and, for itself, threads that wait each.
+// without a thread each, as those; and, for itself, threads that wait each. What differs: each of
+// Redis' clients has a connection of its own, while sessions of one process share one, unless they
+// are threads that wait.
 //
 //   bench_durable_queue [MILLRACE [FOLDER]]     of that program (the one beside this), on that disk
 #include <fcntl.h>

@@ -26,6 +26,8 @@ class EarlyEnd {
   EarlyEnd() = default;
   // `what` is named when the deadline passes: "Timed out waiting for <what>".
   EarlyEnd(const Host& host, const Call& call, std::string_view what, const Stop& stop);
+  // Of a call without a deadline, whose cancellation has been asked already.
+  explicit EarlyEnd(Cancellation::Registration given_up) : given_up_(std::move(given_up)) {}
   // For operations that no session ends: also when the master stops.
   static EarlyEnd or_stopping(MasterContext& context, const Call& call, std::string_view what,
                               const Stop& stop);

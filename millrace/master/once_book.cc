@@ -30,6 +30,12 @@ uint64_t OnceBook::settled() const {
 }
 
 Result<OnceBook::Step> OnceBook::begin(Kind kind, uint64_t signature) {
+  std::string lease;
+  MR_ASSIGN(const Mark mark, begin(kind, signature, &lease));
+  return Step{mark, std::move(lease)};
+}
+
+Result<OnceBook::Mark> OnceBook::begin(Kind kind, uint64_t signature, std::string* lease) {
   if (kind == Kind::takes) {
     if (is_taking_) {
       return unimplemented(
@@ -38,36 +44,41 @@ Result<OnceBook::Step> OnceBook::begin(Kind kind, uint64_t signature) {
     }
     is_taking_ = true;
   }
-  Step step{{.kind = kind, .life = life_, .number = 0, .signature = signature}, {}};
-  if (!lease_.has_element()) return step;
-  step.number = take_number(signature);
-  lease_.step = step.number;
-  lease_.settled = settled();
-  step.lease = encode_lease(lease_);
+  Mark step{.kind = kind, .life = life_, .number = 0, .signature = signature};
+  if (lease_.has_element()) {
+    step.number = take_number(signature);
+    lease_.step = step.number;
+    lease_.settled = settled();
+  }
+  encode_lease(lease_, lease);
   return step;
+}
+
+void OnceBook::end_update(const Mark& step, const Status& outcome) {
+  if (step.life == life_ && ends_running(step.number) && !outcome.ok())
+    failed_.emplace(step.number, step.signature);
 }
 
 Result<std::string> OnceBook::end(const Mark& step, const Status& outcome, std::string_view after) {
   const bool takes = step.kind == Kind::takes;
   if (takes) is_taking_ = false;
-  const bool is_current = step.life == life_;
-  if (is_current && ends_running(step.number) && !outcome.ok())
-    failed_.emplace(step.number, step.signature);
-  if (!takes || !is_current) return std::string();
+  end_update(step, outcome);
+  if (!takes || step.life != life_) return std::string();
   if (!outcome.ok()) {
     is_finished_ = true;
     // What came back too often can't be acknowledged, and need not be.
     if (outcome.code() == Code::failed_precondition) lease_ = {};
     return std::string();
   }
-  MR_ASSIGN(Lease next, decode_lease(after));
+  Lease& next = last_lease_;
+  MR_TRY(decode_lease(after, next));
   if (next.queue == lease_.queue && next.number == lease_.number &&
       next.attempt == lease_.attempt) {
     return std::string();  // the dequeue was not run: a conditional's branch that was not taken
   }
   std::string left;
   if (lease_.has_element() && next.queue != lease_.queue) left = encode_lease(lease_);
-  lease_ = std::move(next);
+  std::swap(lease_, next);
   ++life_;
   is_finished_ = false;
   next_ = 1;  // 0 was the step that took

@@ -37,6 +37,7 @@ class OnceBook {
     uint64_t number = 0;     // under that
     uint64_t signature = 0;  // which step it is
   };
+
   struct Step : Mark {
     std::string lease;  // what it is fed; empty: nothing was taken before
   };
@@ -45,8 +46,12 @@ class OnceBook {
   bool has_lease() const { return lease_.has_element() && !is_finished_ && !is_taking_; }
   // Requires has_lease() for updates. Errors: UNIMPLEMENTED for a take beside another one.
   Result<Step> begin(Kind kind, uint64_t signature);
+  // The same with the step's lease in a text whose memory it takes over.
+  Result<Mark> begin(Kind kind, uint64_t signature, std::string* lease);
 
-  // What came of a step; `after` is the lease that a take gave. If that took from another queue,
+  // What came of a step that updates.
+  void end_update(const Mark& step, const Status& outcome);
+  // What came of any step; `after` is the lease that a take gave. If that took from another queue,
   // the result is the lease that is still to be acknowledged. Errors: INVALID_ARGUMENT if `after`
   // is no lease.
   Result<std::string> end(const Mark& step, const Status& outcome, std::string_view after);
@@ -70,7 +75,8 @@ class OnceBook {
   // False if it does not run, or not any more.
   bool ends_running(uint64_t number);
 
-  Lease lease_;  // without an element: none
+  Lease lease_;       // without an element: none
+  Lease last_lease_;  // the one before: its memory is the next one's
   uint64_t life_ = 0;
   bool is_finished_ = false;
   bool is_taking_ = false;

@@ -41,6 +41,7 @@ class Stage {
       done(MakeCallableReply{callables_, nullptr});
     };
     behind.on_run_callable = [this](RunCallableRequest request, Call, Done<RunCallableReply> done) {
+      if (keeps_feeds) kept_.push_back(request.feeds.back());
       std::string text = str_cat("call ", request.handle);
       const bool leased = has_lease_[static_cast<size_t>(request.handle - 1)];
       if (leased) text += " under " + lease_text(request.feeds.back());
@@ -106,6 +107,12 @@ class Stage {
   }
   std::string asked() { return std::exchange(asked_, {}); }
   const std::string& sent() const { return sent_; }
+  // Of the leases that the master behind was fed and has not let go.
+  std::string kept() const {
+    std::string text;
+    for (const Tensor& lease : kept_) text += lease_text(lease) + ";";
+    return text;
+  }
 
   testing::FakeMaster behind;
   testing::TestHost moving;
@@ -117,6 +124,7 @@ class Stage {
   std::string after;        // the lease that a step under one gives
   Status failure;           // of the next steps
   bool is_extended = true;  // what a heartbeat hears
+  bool keeps_feeds = false;
 
  private:
   static std::string lease_text(const Tensor& bytes) {
@@ -150,6 +158,7 @@ class Stage {
   std::string asked_, sent_;
   int64_t callables_ = 0;
   std::vector<bool> has_lease_, takes_;  // of callables
+  std::vector<Tensor> kept_;
 };
 
 TEST_CASE("what a session needs goes with the client's graph") {
@@ -176,6 +185,17 @@ TEST_CASE("updates are made under what was taken, and the next take acknowledges
   CHECK(stage.run({"take:0"}).starts_with("take:0 _once/after:0 under #6 step 1;OUT_OF_RANGE"));
   stage.failure = {};
   CHECK(stage.run({"add:0"}) == "add:0;");
+}
+
+TEST_CASE("a lease that a step has been fed stays as it is as long as anybody has it") {
+  Stage stage;
+  stage.take(5);
+  const int64_t add = stage.make({"add:0"});
+  stage.call(add);
+  stage.keeps_feeds = true;
+  stage.call(add);
+  stage.call(add);
+  CHECK(stage.kept() == "#5 step 2;#5 step 3;");
 }
 
 TEST_CASE("an element of another queue has the one before acknowledged at its own") {

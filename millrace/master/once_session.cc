@@ -69,28 +69,38 @@ OnceGraph::StepKind OnceSession::kind_of(const StepRequestNames& names) {
 }
 
 Result<OnceSession::Begun> OnceSession::begin(const OnceGraph::StepKind& kind, uint64_t signature,
-                                              std::string* lease) {
+                                              Tensor* lease) {
   MutexLock lock(mutex_);
   return begin_locked(kind, signature, lease);
 }
 
 Result<OnceSession::Begun> OnceSession::begin_locked(const OnceGraph::StepKind& kind,
-                                                     uint64_t signature, std::string* lease) {
+                                                     uint64_t signature, Tensor* lease) {
   Begun begun;
   if (!kind.takes && !(kind.updates && book_.has_lease())) return begun;
-  MR_ASSIGN(OnceBook::Step step, book_.begin(kind.takes ? Kind::takes : Kind::updates, signature));
-  begun.step = step;
-  *lease = std::move(step.lease);
+  if (!fed_.is_sole_owner()) fed_ = Tensor::scalar(std::string());
+  MR_ASSIGN(begun.step, book_.begin(kind.takes ? Kind::takes : Kind::updates, signature,
+                                    fed_.mutable_flat<std::string>().data()));
+  *lease = fed_;
   if (kind.takes) begun.dequeue = kind.dequeue;
   return begun;
 }
 
 template <class Reply>
-void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> done) {
-  std::string after;
-  if (reply.ok() && begun.step->kind == Kind::takes) {
-    after = reply->tensors.back().template item<std::string>();
+void OnceSession::finish(const Begun& begun, Result<Reply>&& reply, Done<Reply>&& done) {
+  if (begun.step->kind == Kind::updates) {
+    {
+      MutexLock lock(mutex_);
+      book_.end_update(*begun.step, reply.status());
+    }
+    return done(std::move(reply));
+  }
+  Tensor given;
+  std::string_view after;
+  if (reply.ok()) {
+    given = std::move(reply->tensors.back());
     reply->tensors.pop_back();
+    after = given.item<std::string>();
   }
   Dequeue taken_by;  // what is left to be acknowledged
   bool is_another = false;
@@ -154,14 +164,14 @@ Again OnceSession::again(const OnceGraph::StepKind& kind, const Begun& begun) co
 
 void OnceSession::run_step(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
   const OnceGraph::StepKind kind = kind_of(names_of(request));
-  std::string lease;
+  Tensor lease;
   auto begun = begin(kind, hash_of(request), &lease);
   if (!begun.ok()) return done(std::move(begun).status());
   if (!begun->step && lasting_ == nullptr)
     return master_.run_step(std::move(request), call, std::move(done));
   const Again again = this->again(kind, *begun);
   if (begun->step) {
-    request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(std::move(lease))});
+    request.feeds.push_back({std::string(OnceGraph::kLease), std::move(lease)});
     run_under_lease(request, begun->step->kind);
     done = Done<RunStepReply>([self = shared_from_this(), begun = *std::move(begun),
                                done = std::move(done)](Result<RunStepReply> reply) mutable {
@@ -321,7 +331,7 @@ void OnceSession::run_callable(RunCallableRequest request, const Call& call,
 
 void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds,
                        const Call& call, Done<RunCallableReply> done) {
-  std::string lease;
+  Tensor lease;
   MakeCallableReply known;  // of a session that has but one life
   auto begun = [&] {
     MutexLock lock(mutex_);
@@ -333,7 +343,7 @@ void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> f
   const Again again = this->again(callable->kind, *begun);
   const bool is_leased = begun->step.has_value();
   if (is_leased) {
-    feeds.push_back(Tensor::scalar(std::move(lease)));
+    feeds.push_back(std::move(lease));
     done = Done<RunCallableReply>([self = shared_from_this(), begun = *std::move(begun),
                                    done = std::move(done)](Result<RunCallableReply> reply) mutable {
       self->finish(begun, std::move(reply), std::move(done));

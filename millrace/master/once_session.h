@@ -77,12 +77,12 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
 
   OnceGraph::StepKind kind_of(const StepRequestNames& names);
   // `lease` becomes what the step is fed.
-  Result<Begun> begin(const OnceGraph::StepKind& kind, uint64_t signature, std::string* lease);
-  Result<Begun> begin_locked(const OnceGraph::StepKind& kind, uint64_t signature,
-                             std::string* lease) MR_REQUIRES(mutex_);
+  Result<Begun> begin(const OnceGraph::StepKind& kind, uint64_t signature, Tensor* lease);
+  Result<Begun> begin_locked(const OnceGraph::StepKind& kind, uint64_t signature, Tensor* lease)
+      MR_REQUIRES(mutex_);
   // What came of a step that was fed a lease; then the answer, when all is acknowledged.
   template <class Reply>
-  void finish(const Begun& begun, Result<Reply> reply, Done<Reply> done);
+  void finish(const Begun& begun, Result<Reply>&& reply, Done<Reply>&& done);
   void acknowledge(std::string lease, const Dequeue& dequeue, Done<void> done);
   void call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds, const Call& call,
             Done<RunCallableReply> done);
@@ -116,6 +116,8 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   bool is_over_ MR_GUARDED_BY(mutex_) = false;
   OnceGraph graph_ MR_GUARDED_BY(mutex_);
   OnceBook book_ MR_GUARDED_BY(mutex_);
+  // What a step was fed last: another one is written into it once nobody has it any more.
+  Tensor fed_ MR_GUARDED_BY(mutex_);
   Dequeue dequeue_ MR_GUARDED_BY(mutex_);          // which took what is held
   uint64_t lost_life_ MR_GUARDED_BY(mutex_) = 0;   // of the lease that is known to be over
   bool is_beating_ MR_GUARDED_BY(mutex_) = false;  // a timer is set, or a heartbeat under way

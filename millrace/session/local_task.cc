@@ -5,6 +5,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/ops/state/kept_state.h"
 #include "millrace/session/wait_for.h"
+#include "millrace/transport/all.h"
 
 namespace millrace {
 
@@ -56,11 +57,13 @@ Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> ru
   if (!options.state_folder.empty()) {
     const std::string folder =
         str_cat(options.state_folder, "/", options.task.job, "-", options.task.task);
-    MR_ASSIGN(kept, KeptState::open(runtime->host(), {.folder = folder,
-                                                      .default_container = options.task.job,
-                                                      .devices = options.cpu_devices,
-                                                      .keep = options.state_keeps,
-                                                      .follower = options.follower.get()}));
+    MR_ASSIGN(kept, KeptState::open(runtime->host(),
+                                    {.folder = folder,
+                                     .default_container = options.task.job,
+                                     .devices = options.cpu_devices,
+                                     .keep = options.state_keeps,
+                                     .answers = runtime->transports().between_tasks().answers(),
+                                     .follower = options.follower.get()}));
     runtime->host()
         .log.named(options.log_name)
         .info(options.state_keeps == Keep::all ? "keeps its state" : "keeps what asks for it",

@@ -16,6 +16,7 @@
 
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
+#include "millrace/base/runner.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/standby_service.h"
 #include "millrace/transport/sockets/listening_socket.h"
@@ -80,6 +81,9 @@ class Transport {
 
   // What targets begin with: "grpc" for "grpc://host:port".
   virtual std::string_view scheme() const = 0;
+  // Where many of its callers are best told at once: on the thread that writes to them. Null: any
+  // other place is as good.
+  virtual Runner* answers() { return nullptr; }
   // The master behind `target`. Waits for nobody; a transport with connections makes one with the
   // first call.
   // A master that stays silent for longer than `patience` is given up, where there are connections.

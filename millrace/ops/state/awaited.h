@@ -75,10 +75,10 @@ class Awaited {
     auto result = [&] {
       MutexLock lock(mutex_);
       auto made = change(state_);
-      serve(settled);
+      if (!waiting_.empty()) serve(settled);
       return made;
     }();
-    answer(std::move(settled));
+    if (!settled.empty()) answer(std::move(settled));
     return result;
   }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "millrace/ops/state/lease_book.h"
@@ -46,7 +47,7 @@ class KeptOrder final : public QueueOrder {
   // Names of updates: of each that is made once, when all its elements are in.
   using Made = std::vector<std::shared_ptr<const UpdateName>>;
   struct Changes {
-    Elements in;
+    std::vector<std::pair<uint64_t, QueueElement>> in;  // by number, ascending
     std::vector<uint64_t> out;
     Made made;
   };

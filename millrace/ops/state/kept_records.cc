@@ -391,7 +391,10 @@ Result<KeptRecord> read_any(Reader& reader) {
 bool can_be_kept(DType dtype) { return is_plain(dtype) || dtype == DType::string; }
 
 std::string encode_kept(const KeptRecord& record) {
+  // Of a small element of a queue: it grows once, not five times.
+  constexpr size_t kUsualRecord = 256;
   std::string out;
+  out.reserve(kUsualRecord);
   // The kinds are numbered as they stand in the variant.
   const int kind = static_cast<int>(record.index()) + 1;
   std::visit(

@@ -54,8 +54,9 @@ Result<std::shared_ptr<KeptState>> KeptState::open(const Host& host, KeptStateOp
     });
   }
   made->replay_.emplace();
+  Runner& answers = options.answers != nullptr ? *options.answers : host.pool;
   MR_ASSIGN(made->journal_,
-            io::Journal::open({*files, host.random, host.blocking, host.pool},
+            io::Journal::open({*files, host.random, host.blocking, answers},
                               {.folder = options.folder,
                                .spare_bytes = options.spare_bytes,
                                .follower = options.follower},

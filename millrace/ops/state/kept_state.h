@@ -33,6 +33,8 @@ struct KeptStateOptions {
   int devices = 1;
   Keep keep = Keep::all;  // what has been kept in an earlier life is kept in any case
   uint64_t spare_bytes = io::JournalOptions().spare_bytes;
+  // Where commits are answered; outlives the state. Null: the host's pool.
+  Runner* answers = nullptr;
   // Who has all that is kept, too; outlives the state. Null: nobody.
   io::JournalFollower* follower = nullptr;
 };

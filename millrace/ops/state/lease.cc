@@ -1,6 +1,5 @@
 #include "millrace/ops/state/lease.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -27,31 +26,10 @@ T take_number(std::string_view& bytes) {
   return value;
 }
 
-}  // namespace
+// What becomes of the numbers of open elements.
+enum class Listing : uint8_t { kept, looked_at };
 
-std::string encode_lease(const Lease& lease) {
-  if (!lease.has_element()) return {};
-  std::string bytes(kLeaseHead + 8 * lease.open.size(), '\0');
-  char* at = bytes.data();
-  std::memcpy(at, kLeaseMagic.data(), kLeaseMagic.size());
-  at += kLeaseMagic.size();
-  put_number(at, lease.attempt);
-  for (const uint64_t value :
-       {lease.queue, lease.number, lease.step, lease.settled, lease.horizon}) {
-    put_number(at, value);
-  }
-  put_number(at, static_cast<uint32_t>(lease.open.size()));
-  for (const uint64_t number : lease.open) put_number(at, number);
-  return bytes;
-}
-
-Result<Lease> decode_lease(std::string_view bytes) {
-  Lease lease;
-  MR_TRY(decode_lease(bytes, lease));
-  return lease;
-}
-
-Status decode_lease(std::string_view bytes, Lease& lease) {
+Status read_lease(std::string_view bytes, Lease& lease, Listing listing) {
   lease.open.clear();
   if (bytes.empty()) {
     lease = Lease{.open = std::move(lease.open)};
@@ -72,21 +50,61 @@ Status decode_lease(std::string_view bytes, Lease& lease) {
     return invalid("a lease says that it lists ", count, " open elements and has ", bytes.size(),
                    " bytes for them; it was cut or changed on its way");
   }
-  lease.open.reserve(count);
+  if (listing == Listing::kept) lease.open.reserve(count);
+  bool lists_its_own = false;
+  uint64_t last = 0;
   for (size_t i = 0; i < count; ++i) {
     const uint64_t number = take_number<uint64_t>(bytes);
-    if (number >= lease.horizon || (i > 0 && number <= lease.open.back())) {
+    if (number >= lease.horizon || (i > 0 && number <= last)) {
       return invalid("a lease lists element ", number,
                      " as open, out of order or beyond its horizon ", lease.horizon);
     }
-    lease.open.push_back(number);
+    last = number;
+    lists_its_own = lists_its_own || number == lease.number;
+    if (listing == Listing::kept) lease.open.push_back(number);
   }
   // Owners of state keep something for each element that is open, so nobody may invent any.
-  if (!std::ranges::binary_search(lease.open, lease.number)) {
-    return invalid("a lease is of element ", lease.number,
-                   ", which it does not list as open; it was changed on its way");
+  if (lists_its_own) return {};
+  return invalid("a lease is of element ", lease.number,
+                 ", which it does not list as open; it was changed on its way");
+}
+
+}  // namespace
+
+std::string encode_lease(const Lease& lease) {
+  std::string bytes;
+  encode_lease(lease, &bytes);
+  return bytes;
+}
+
+void encode_lease(const Lease& lease, std::string* bytes) {
+  if (!lease.has_element()) return bytes->clear();
+  bytes->resize(kLeaseHead + 8 * lease.open.size());
+  char* at = bytes->data();
+  std::memcpy(at, kLeaseMagic.data(), kLeaseMagic.size());
+  at += kLeaseMagic.size();
+  put_number(at, lease.attempt);
+  for (const uint64_t value :
+       {lease.queue, lease.number, lease.step, lease.settled, lease.horizon}) {
+    put_number(at, value);
   }
-  return {};
+  put_number(at, static_cast<uint32_t>(lease.open.size()));
+  for (const uint64_t number : lease.open) put_number(at, number);
+}
+
+Result<Lease> decode_lease(std::string_view bytes) {
+  Lease lease;
+  MR_TRY(decode_lease(bytes, lease));
+  return lease;
+}
+
+Status decode_lease(std::string_view bytes, Lease& lease) {
+  return read_lease(bytes, lease, Listing::kept);
+}
+
+Status check_lease(std::string_view bytes) {
+  Lease lease;
+  return read_lease(bytes, lease, Listing::looked_at);
 }
 
 Result<std::string> lease_for_step(std::string_view bytes, uint64_t step, uint64_t settled) {

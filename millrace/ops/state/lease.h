@@ -33,11 +33,15 @@ struct Lease {
 
 // Empty if there is no element.
 std::string encode_lease(const Lease& lease);
+// The same into a text whose memory it takes over.
+void encode_lease(const Lease& lease, std::string* bytes);
 // Errors: INVALID_ARGUMENT for what encode_lease does not make.
 Result<Lease> decode_lease(std::string_view bytes);
 // The same into a lease that may have been another one before, whose memory it takes over. After an
 // error it says nothing.
 Status decode_lease(std::string_view bytes, Lease& lease);
+// Whether it could be decoded, for who passes it on. Errors: as decode_lease.
+Status check_lease(std::string_view bytes);
 // The same lease for another step under it. Errors: as decode_lease.
 Result<std::string> lease_for_step(std::string_view bytes, uint64_t step, uint64_t settled);
 

@@ -47,6 +47,16 @@ TEST_CASE("a lease comes back from its bytes, and no lease from none") {
   CHECK_FALSE(decode_lease("")->has_element());
 }
 
+TEST_CASE("a lease that is written where another one was is that lease, and no lease is none") {
+  std::string bytes = encode_lease(some_lease()) + "longer";
+  encode_lease(some_lease(), &bytes);
+  CHECK(bytes == encode_lease(some_lease()));
+  CHECK(check_lease(bytes).ok());
+  encode_lease(Lease(), &bytes);
+  CHECK(bytes.empty());
+  CHECK(check_lease(bytes).ok());
+}
+
 TEST_CASE("another step under a lease is the same lease with other numbers") {
   const auto next = lease_for_step(encode_lease(some_lease()), 7, 6);
   REQUIRE(next.ok());
@@ -62,6 +72,7 @@ TEST_CASE("bytes that are cut, lengthened or changed are refused, wherever that 
   for (size_t size = 1; size < whole.size(); ++size) {
     CAPTURE(size);
     CHECK(decode_lease(whole.substr(0, size)).status().code() == Code::invalid_argument);
+    CHECK(check_lease(whole.substr(0, size)).code() == Code::invalid_argument);
   }
   CHECK_FALSE(decode_lease(whole + "x").ok());
   std::string foreign = whole;
@@ -81,6 +92,7 @@ TEST_CASE("elements that the queue has not lent, or that have ended, can't be in
     lease.number = invented;
     CHECK(decode_lease(encode_lease(lease)).status().message().find("does not list as open") !=
           std::string::npos);
+    CHECK(check_lease(encode_lease(lease)) == decode_lease(encode_lease(lease)).status());
   }
 }
 

@@ -73,7 +73,10 @@ class LendKernel final : public Kernel {
     }
     auto before = lease_input(context, 1);
     if (!before.ok()) return done(std::move(before).status());
-    auto time = context.step().device->resources->find<DeviceTime>(DeviceTime::kContainer, "");
+    auto time = time_.get(*context.step().device->resources, {},
+                          [](ResourceStore& resources, const ResourceName&) {
+                            return resources.find<DeviceTime>(DeviceTime::kContainer, "");
+                          });
     if (!time.ok()) return done(std::move(time).status());
     LeaseRequest request{.holder = holder_at(*queue),
                          .duration = duration_,
@@ -88,7 +91,9 @@ class LendKernel final : public Kernel {
       const int count = static_cast<int>(lent->element.size());
       for (int i = 0; i < count; ++i)
         context.set_output(i, std::move(lent->element[static_cast<size_t>(i)]));
-      context.set_output(count, Tensor::scalar(encode_lease(lent->lease)));
+      Tensor lease = Tensor::scalar(std::string());
+      encode_lease(lent->lease, lease.mutable_flat<std::string>().data());
+      context.set_output(count, std::move(lease));
       context.set_output(count + 1, Tensor::scalar(static_cast<int32_t>(lent->lease.attempt)));
       done({});
     });
@@ -133,6 +138,7 @@ class LendKernel final : public Kernel {
   const int64_t attempts_;
   const std::vector<DType> types_;
   ResourceInput<Queue> access_;
+  CachedResource<DeviceTime> time_;
   Mutex mutex_;
   std::weak_ptr<Queue> lender_ MR_GUARDED_BY(mutex_);
   LeaseBook::Holder holder_ MR_GUARDED_BY(mutex_) = 0;
@@ -202,7 +208,8 @@ class DeadLetterKernel final : public Kernel {
 // What a step is made under is the planner's business (plan/lease_updates.h); by itself the node
 // passes on what it gets.
 Status pass_lease_on(KernelContext& context) {
-  MR_TRY(lease_input(context, 0).status());
+  MR_ASSIGN(const std::string_view bytes, lease_bytes(context, 0));
+  MR_TRY(check_lease(bytes).with(context.node_name()));
   context.set_output(0, context.take_input(0));
   return {};
 }

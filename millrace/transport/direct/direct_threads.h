@@ -8,6 +8,7 @@
 
 #include "millrace/transport/direct/poller.h"
 #include "millrace/transport/direct/received_bytes.h"
+#include "millrace/transport/direct/shared_lines.h"
 #include "millrace/transport/threads/event_threads.h"
 
 namespace millrace::transport {
@@ -17,6 +18,7 @@ class DirectThreads {
   DirectThreads()
       : intake_(std::make_shared<Intake>(Intake::beside_grpc(receive_limits()))),
         poller_(std::make_shared<Poller>([this] { return threads_.begin(); })),
+        lines_(std::make_shared<SharedLines>(poller_, intake_)),
         threads_(*poller_, {.name = "direct"}) {}
   // Ends all connections, and waits for the calls that run. Not on one of the threads.
   ~DirectThreads() {
@@ -28,10 +30,12 @@ class DirectThreads {
 
   const std::shared_ptr<Poller>& poller() const { return poller_; }
   const std::shared_ptr<Intake>& intake() const { return intake_; }
+  const std::shared_ptr<SharedLines>& lines() const { return lines_; }
 
  private:
   const std::shared_ptr<Intake> intake_;
   const std::shared_ptr<Poller> poller_;
+  const std::shared_ptr<SharedLines> lines_;
   EventThreads threads_;
 };
 

@@ -140,19 +140,16 @@ class LineCall final : public Event,
   std::shared_ptr<LineCall> self_;  // while it is on its way
 };
 
-Line::Line(FileDescriptor socket, const Host& host, std::shared_ptr<Poller> poller,
-           std::shared_ptr<Intake> intake)
+Line::Line(FileDescriptor socket, std::shared_ptr<Poller> poller, std::shared_ptr<Intake> intake)
     : Connection(std::move(socket), Greeting::expected, std::move(intake)),
-      host_(host),
       poller_(std::move(poller)) {}
 Line::~Line() = default;
 
-Line::Beginning Line::begin(uint32_t number, const std::shared_ptr<LineCall>& call,
+Line::Beginning Line::begin(uint32_t number, const std::shared_ptr<LineCall>& call, Clock::Time now,
                             wire::Pieces& message) {
   const CallTerms& terms = call->terms();
   MutexLock lock(calls_mutex_);
   if (!is_up()) return Beginning::refused;
-  const Clock::Time now = host_.clock.now();
   if (terms.cancellation != nullptr && terms.cancellation->cancelled()) return Beginning::too_late;
   if (terms.deadline && *terms.deadline <= now) return Beginning::too_late;
   if (!calls_.emplace(number, call).second) return Beginning::refused;
@@ -161,15 +158,16 @@ Line::Beginning Line::begin(uint32_t number, const std::shared_ptr<LineCall>& ca
   return Beginning::begun;
 }
 
-bool Line::start(OutgoingRequest& request, const Oversight& oversight, Answer& answer) {
+bool Line::start(const Host& host, OutgoingRequest& request, const Oversight& oversight,
+                 Answer& answer) {
   if (!is_up()) return false;
   const uint32_t number = num_calls_.fetch_add(1) + 1;
   const auto call =
       std::make_shared<LineCall>(std::static_pointer_cast<Line>(shared_from_this()), number,
                                  CallTerms::of(request, oversight), std::move(answer));
-  call->watch(host_);
+  call->watch(host);
   const size_t size = request.message.size();
-  switch (begin(number, call, request.message)) {
+  switch (begin(number, call, host.clock.now(), request.message)) {
     case Beginning::begun:
       call->terms().count_request(size);
       flush();

@@ -22,8 +22,7 @@ class LineCall;
 class Line final : public Connection {
  public:
   // A socket that is being connected.
-  Line(FileDescriptor socket, const Host& host, std::shared_ptr<Poller> poller,
-       std::shared_ptr<Intake> intake);
+  Line(FileDescriptor socket, std::shared_ptr<Poller> poller, std::shared_ptr<Intake> intake);
   ~Line() override;
 
   // True once the other side has greeted, until the connection ends.
@@ -37,8 +36,9 @@ class Line final : public Connection {
     Done<void> finish;  // and the end
   };
   // Makes the call, and calls the answer's Done once, on a thread of the poller. False if the line
-  // takes no calls: nothing has been done then, and nothing was taken.
-  bool start(OutgoingRequest& request, const Oversight& oversight, Answer& answer);
+  // takes no calls: nothing has been done then, and nothing was taken. `host` outlives the call.
+  bool start(const Host& host, OutgoingRequest& request, const Oversight& oversight,
+             Answer& answer);
   // Takes no calls any more, and ends when those that run have ended.
   void retire();
 
@@ -48,7 +48,8 @@ class Line final : public Connection {
 
   enum class Beginning : uint8_t { begun, too_late, refused };
 
-  Beginning begin(uint32_t number, const std::shared_ptr<LineCall>& call, wire::Pieces& message);
+  Beginning begin(uint32_t number, const std::shared_ptr<LineCall>& call, Clock::Time now,
+                  wire::Pieces& message);
   void greeted() override;
   Status received(DirectMessage message, Events& events) override;
   void ended(const Status& why, Events& events) override;
@@ -61,7 +62,6 @@ class Line final : public Connection {
   // A retired line whose last call has gone.
   bool is_done() const MR_REQUIRES(calls_mutex_);
 
-  const Host host_;
   const std::shared_ptr<Poller> poller_;
   std::atomic<uint32_t> num_calls_{0};
   Mutex calls_mutex_;

@@ -17,11 +17,7 @@ bool goes_by_line(const OutgoingRequest& request) { return !is_introduction(requ
 }  // namespace
 
 Lines::Lines(const Host& host, const DirectThreads& threads, std::chrono::milliseconds patience)
-    : host_(host), patience_(patience), poller_(threads.poller()), intake_(threads.intake()) {}
-
-Lines::~Lines() {
-  if (line_ != nullptr) line_->retire();
-}
+    : host_(host), patience_(patience), intake_(threads.intake()), shared_(threads.lines()) {}
 
 void Lines::offered(std::string_view peer) {
   const std::optional<NumericAddress> address = NumericAddress::of_peer(peer);
@@ -30,14 +26,14 @@ void Lines::offered(std::string_view peer) {
   if (address == offer_ && !has_ended) return;
   offer_ = address;
   idle_.clear();
-  if (line_ != nullptr) std::exchange(line_, nullptr)->retire();
+  line_.reset();
 }
 
 void Lines::withdrawn() {
   MutexLock lock(mutex_);
   offer_.reset();
   idle_.clear();
-  if (line_ != nullptr) std::exchange(line_, nullptr)->retire();
+  line_.reset();
 }
 
 bool Lines::is_up() {
@@ -45,7 +41,7 @@ bool Lines::is_up() {
   return there != nullptr && there->is_up();
 }
 
-// Begins to connect if there is none. Null without an offer.
+// May have to connect yet. Null without an offer.
 std::shared_ptr<Line> Lines::line() {
   MutexLock lock(mutex_);
   if (!offer_) return nullptr;
@@ -54,11 +50,8 @@ std::shared_ptr<Line> Lines::line() {
   // speaks ours.
   const bool has_ended = line_ != nullptr;
   line_.reset();
-  FileDescriptor socket = has_ended ? FileDescriptor() : begin_to_connect(*offer_);
-  if (socket) {
-    auto made = std::make_shared<Line>(std::move(socket), host_, poller_, intake_);
-    if (poller_->add(made).ok()) return line_ = std::move(made);
-  }
+  if (!has_ended) line_ = shared_->to(*offer_);
+  if (line_ != nullptr) return line_;
   offer_.reset();
   idle_.clear();
   return nullptr;
@@ -68,7 +61,7 @@ bool Lines::start(OutgoingRequest& request, const Oversight& oversight, Line::An
   if (!goes_by_line(request)) return false;
   const std::shared_ptr<Line> there = line();
   // Who waits for a peer to come up is best served by one that is up.
-  return there != nullptr && there->start(request, oversight, answer);
+  return there != nullptr && there->start(host_, request, oversight, answer);
 }
 
 std::unique_ptr<PrivateLine> Lines::take() {

@@ -1,5 +1,6 @@
-// Lines: the ways to one peer that are not gRPC, as far as it offers them: one line for calls that
-// nobody waits for, and private lines for callers that wait. Any thread may call.
+// Lines: the ways to one peer that are not gRPC, as far as it offers them: the process's line for
+// calls that nobody waits for (shared_lines.h), and private lines for callers that wait. Any thread
+// may call.
 //
 // A peer that is a program of ours says so in answers to some calls that are made the other way
 // (promises.h). Lines connect with the first call after that; until they have, and if they can't,
@@ -15,9 +16,9 @@
 
 #include "millrace/base/host.h"
 #include "millrace/transport/direct/direct_threads.h"
-#include "millrace/transport/direct/line.h"
 #include "millrace/transport/direct/numeric_address.h"
 #include "millrace/transport/direct/private_line.h"
+#include "millrace/transport/direct/shared_lines.h"
 
 namespace millrace::transport {
 
@@ -32,7 +33,7 @@ class Lines final : public OfferTaker {
   Lines(const Host& host, const DirectThreads& threads,
         std::chrono::milliseconds patience = std::chrono::milliseconds(500));
   // Calls that run are finished and answered.
-  ~Lines() override;
+  ~Lines() override = default;
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
@@ -54,8 +55,8 @@ class Lines final : public OfferTaker {
 
   const Host host_;
   const std::chrono::milliseconds patience_;
-  const std::shared_ptr<Poller> poller_;
   const std::shared_ptr<Intake> intake_;
+  const std::shared_ptr<SharedLines> shared_;
   Mutex mutex_;
   std::optional<NumericAddress> offer_ MR_GUARDED_BY(mutex_);
   std::shared_ptr<Line> line_ MR_GUARDED_BY(mutex_);

@@ -17,6 +17,8 @@ struct NumericAddress {
   // Of gRPC's words for the other end of a call: "ipv4:10.0.0.1:2222", "ipv6:[::1]:2222", the
   // brackets escaped or not. Nothing for others.
   static std::optional<NumericAddress> of_peer(std::string_view uri);
+  // The same bytes for the same place.
+  std::string_view as_key() const { return {reinterpret_cast<const char*>(&bytes), size}; }
   friend bool operator==(const NumericAddress& a, const NumericAddress& b);
 };
 

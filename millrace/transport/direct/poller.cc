@@ -72,17 +72,17 @@ void Poller::wake() const {
   static_cast<void>(!::write(wake_.get(), &one, sizeof(one)));
 }
 
+bool Poller::post_to_reader(Event* event) {
+  MutexLock lock(mutex_);
+  if (!has_begun_ || is_over_) return false;
+  posted_.push_back(event);
+  wake();
+  return true;
+}
+
 void Poller::post(Event* event) {
-  {
-    MutexLock lock(mutex_);
-    if (has_begun_ && !is_over_) {
-      posted_.push_back(event);
-      wake();
-      return;
-    }
-  }
   // Nobody reads any more.
-  event->happened(true);
+  if (!post_to_reader(event)) event->happened(true);
 }
 
 void Poller::close() {

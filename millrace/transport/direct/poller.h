@@ -34,6 +34,8 @@ class Poller final : public EventSource, public Scribe {
   Status add(const std::shared_ptr<Connection>& connection);
   // `event` happens soon. Any thread.
   void post(Event* event);
+  // The same, if somebody reads; else false, and nothing has been done.
+  bool post_to_reader(Event* event);
   // Ends all connections and lets the readers see the end, once all has happened.
   void close();
 

@@ -39,6 +39,14 @@ GrpcThreads& GrpcTransport::threads() {
   return *threads_;
 }
 
+Runner* GrpcTransport::answers() {
+  if (!direct_) return nullptr;
+  const auto& poller = threads().direct()->poller();
+  MutexLock lock(mutex_);
+  if (!reader_) reader_ = std::make_unique<transport::Reader>(poller, host_.pool);
+  return reader_.get();
+}
+
 uint64_t GrpcTransport::num_direct_messages() {
   return direct_ ? threads().direct()->intake()->num_messages() : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "millrace/base/host.h"
 #include "millrace/base/mutex.h"
+#include "millrace/transport/direct/reader.h"
 #include "millrace/transport/grpc/threads.h"
 #include "millrace/transport/transport.h"
 
@@ -22,6 +23,7 @@ class GrpcTransport final : public Transport {
   ~GrpcTransport() override;
 
   std::string_view scheme() const override { return "grpc"; }
+  Runner* answers() override;
   Result<std::shared_ptr<MasterService>> dial(std::string_view target,
                                               const PeerPatience& patience) override;
   std::unique_ptr<WorkerDirectory> peers(const PeerOptions& options) override;
@@ -38,6 +40,7 @@ class GrpcTransport final : public Transport {
   const bool direct_;
   Mutex mutex_;
   std::unique_ptr<GrpcThreads> threads_ MR_GUARDED_BY(mutex_);
+  std::unique_ptr<transport::Reader> reader_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

@@ -125,7 +125,12 @@ class Client {
  public:
   explicit Client(const std::string& uri,
                   std::chrono::milliseconds patience = std::chrono::seconds(60))
-      : lines_(std::make_shared<Lines>(test_host(), threads_, patience)) {
+      : Client(uri, std::make_shared<DirectThreads>(), patience) {}
+  // One of several in a process.
+  Client(const std::string& uri, std::shared_ptr<const DirectThreads> threads,
+         std::chrono::milliseconds patience = std::chrono::seconds(60))
+      : threads_(std::move(threads)),
+        lines_(std::make_shared<Lines>(test_host(), *threads_, patience)) {
     lines_->offered(uri);
   }
   Client() : Client("") {}
@@ -176,7 +181,7 @@ class Client {
             .attentive = AttentiveThread::of(call.runner)};
   }
 
-  DirectThreads threads_;
+  const std::shared_ptr<const DirectThreads> threads_;
   std::shared_ptr<Lines> lines_;
   std::shared_ptr<Rounds> rounds_ = std::make_shared<Rounds>(test_host(), std::chrono::seconds(0));
   const std::shared_ptr<const Peer> peer_ =

@@ -11,6 +11,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/base/start_thread.h"
 #include "millrace/base/str_cat.h"
+#include "millrace/transport/grpc/handover.h"
 
 namespace millrace::transport {
 
@@ -129,11 +130,18 @@ void Engine::take_over() {
   });
 }
 
-Engine::Engine() : errands_(std::make_shared<Errands>()) {}
+// gRPC holds the engine, and counts who does.
+Engine::Engine() : errands_(std::make_shared<Errands>()) { hand_over(this); }
 
-Engine::~Engine() { errands_->end(); }
+Engine::~Engine() {
+  transport::take_over(this);
+  errands_->end();
+}
 
-bool Engine::IsWorkerThread() { return errands_->is_own_thread(); }
+bool Engine::IsWorkerThread() {
+  transport::take_over(this);
+  return errands_->is_own_thread();
+}
 
 void Engine::Run(Closure* closure) { RunAfter(Duration::zero(), closure); }
 
@@ -146,10 +154,18 @@ EventEngine::TaskHandle Engine::RunAfter(Duration when, Closure* closure) {
 }
 
 EventEngine::TaskHandle Engine::RunAfter(Duration when, absl::AnyInvocable<void()> closure) {
-  return handle_of(errands_->add(now() + when, std::move(closure), errands_));
+  transport::take_over(this);
+  const TaskHandle handle = handle_of(errands_->add(now() + when, std::move(closure), errands_));
+  hand_over(this);
+  return handle;
 }
 
-bool Engine::Cancel(TaskHandle handle) { return errands_->cancel(key_of(handle)); }
+bool Engine::Cancel(TaskHandle handle) {
+  transport::take_over(this);
+  const bool was_due = errands_->cancel(key_of(handle));
+  hand_over(this);
+  return was_due;
+}
 
 absl::StatusOr<std::unique_ptr<EventEngine::Listener>> Engine::CreateListener(
     Listener::AcceptCallback, absl::AnyInvocable<void(absl::Status)>, const EndpointConfig&,

@@ -70,9 +70,8 @@ int give(const DepotFlags& flags) {
 
 void add_depot(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<DepotFlags>();
-  CLI::App* verb = app.add_subcommand("depot", "Keep the files of a job on Kubernetes");
-  verb->group("");  // people have no use for it
-  verb->footer(kDepotFooter);
+  CLI::App* verb =
+      add_inner_verb(app, "depot", "Keep the files of a job on Kubernetes", kDepotFooter);
   verb->require_subcommand(1);
   struct Action {
     const char* name;

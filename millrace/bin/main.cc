@@ -68,6 +68,13 @@ int main_of(int argc, char** argv) {
 
 }  // namespace
 
+CLI::App* add_inner_verb(CLI::App& app, const char* name, const char* text, const char* footer) {
+  CLI::App* verb = app.add_subcommand(name, text);
+  verb->group("");
+  verb->footer(footer);
+  return verb;
+}
+
 int complain(std::string_view verb, const Status& status) {
   std::cerr << "millrace " << verb << ": " << status.message() << "\n";
   return status.code() == Code::invalid_argument ? kMisused : kFailed;

@@ -22,9 +22,8 @@ Exit codes: 0 the container writes no more, 1 it could not be had, 2 the command
 
 void add_pod_output(CLI::App& app, Invocation& invocation) {
   auto from = std::make_shared<ApiAddress>();
-  CLI::App* verb = app.add_subcommand("pod-output", "Write what a container of Kubernetes writes");
-  verb->group("");  // people have no use for it
-  verb->footer(kPodOutputFooter);
+  CLI::App* verb = add_inner_verb(app, "pod-output", "Write what a container of Kubernetes writes",
+                                  kPodOutputFooter);
   verb->add_option("--socket", from->socket, "Where the proxy listens")
       ->type_name("PATH")
       ->required();

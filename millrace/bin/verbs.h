@@ -59,6 +59,9 @@ void add_yarn_task(CLI::App& app, Invocation& invocation);
 void add_yarn_inside(CLI::App& app, Invocation& invocation);
 void add_yarn_guest(CLI::App& app, Invocation& invocation);
 
+// A verb that our own programs call: help does not list it, and has it if asked.
+CLI::App* add_inner_verb(CLI::App& app, const char* name, const char* text, const char* footer);
+
 // Prints "millrace VERB: message" to standard error. Returns kMisused for INVALID_ARGUMENT, kFailed
 // for anything else.
 int complain(std::string_view verb, const Status& status);

@@ -76,9 +76,8 @@ int run_guest(const GuestFlags& flags, const std::vector<std::string>& command) 
 
 void add_yarn_guest(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<GuestFlags>();
-  CLI::App* verb = app.add_subcommand("yarn-guest", "Run a command beside a task on YARN");
-  verb->group("");  // people have no use for it
-  verb->footer(kYarnGuestFooter);
+  CLI::App* verb =
+      add_inner_verb(app, "yarn-guest", "Run a command beside a task on YARN", kYarnGuestFooter);
   verb->add_option("--at", flags->at, "Where the task lets commands in")
       ->type_name("HOST:PORT")
       ->required();
@@ -93,9 +92,8 @@ void add_yarn_guest(CLI::App& app, Invocation& invocation) {
 
 void add_yarn_inside(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<InsideOptions>(InsideOptions{.clock = Clock::real()});
-  CLI::App* verb = app.add_subcommand("yarn-inside", "Run a task's script in a container of YARN");
-  verb->group("");  // people have no use for it
-  verb->footer(kYarnInsideFooter);
+  CLI::App* verb = add_inner_verb(app, "yarn-inside", "Run a task's script in a container of YARN",
+                                  kYarnInsideFooter);
   verb->add_option("--at", flags->at, "Where the launcher serves the job's folder")
       ->type_name("HOST:PORT")
       ->required();
@@ -109,9 +107,8 @@ void add_yarn_inside(CLI::App& app, Invocation& invocation) {
 
 void add_yarn_task(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<ErrandOptions>();
-  CLI::App* verb = app.add_subcommand("yarn-task", "Run a command in a container of YARN");
-  verb->group("");  // people have no use for it
-  verb->footer(kYarnTaskFooter);
+  CLI::App* verb =
+      add_inner_verb(app, "yarn-task", "Run a command in a container of YARN", kYarnTaskFooter);
   verb->add_option("--master", flags->master, "Where the application master listens")->required();
   verb->add_option("--files", flags->files, "How the files begin that its output goes through")
       ->type_name("PATH")

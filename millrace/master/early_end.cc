@@ -5,16 +5,6 @@
 
 namespace millrace {
 
-namespace {
-
-Cancellation::Registration posting(Cancellation& cancellation, Runner& endings,
-                                   const EarlyEnd::Stop& stop) {
-  return cancellation.on_cancel(
-      [&endings, stop](const Status& why) { endings.post([stop, why] { stop(why); }); });
-}
-
-}  // namespace
-
 EarlyEnd::EarlyEnd(const Host& host, const Call& call, std::string_view what, const Stop& stop) {
   if (call.cancellation != nullptr) given_up_ = posting(*call.cancellation, host.endings, stop);
   if (!call.deadline) return;

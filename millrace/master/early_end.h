@@ -11,8 +11,10 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "millrace/base/cancellation.h"
+#include "millrace/base/runner.h"
 #include "millrace/base/timers.h"
 #include "millrace/cluster/services.h"
 #include "millrace/master/master_options.h"
@@ -26,8 +28,14 @@ class EarlyEnd {
   EarlyEnd() = default;
   // `what` is named when the deadline passes: "Timed out waiting for <what>".
   EarlyEnd(const Host& host, const Call& call, std::string_view what, const Stop& stop);
-  // Of a call without a deadline, whose cancellation has been asked already.
-  explicit EarlyEnd(Cancellation::Registration given_up) : given_up_(std::move(given_up)) {}
+  // Of a call without a deadline, as most from elsewhere are: `stop` may be small, and needs no
+  // words.
+  template <class SmallStop>
+  static EarlyEnd when_given_up(Cancellation& cancellation, Runner& endings, SmallStop stop) {
+    EarlyEnd made;
+    made.given_up_ = posting(cancellation, endings, std::move(stop));
+    return made;
+  }
   // For operations that no session ends: also when the master stops.
   static EarlyEnd or_stopping(MasterContext& context, const Call& call, std::string_view what,
                               const Stop& stop);
@@ -42,6 +50,14 @@ class EarlyEnd {
   static Clock::Time in_time_for(Clock::Time deadline, Clock::Time now);
 
  private:
+  template <class AnyStop>
+  static Cancellation::Registration posting(Cancellation& cancellation, Runner& endings,
+                                            AnyStop stop) {
+    return cancellation.on_cancel([&endings, stop = std::move(stop)](const Status& why) {
+      endings.post([stop, why] { stop(why); });
+    });
+  }
+
   Cancellation::Registration given_up_;
   Cancellation::Registration stopping_;
   Timers::Timer timer_;

@@ -37,7 +37,6 @@ class OnceBook {
     uint64_t number = 0;     // under that
     uint64_t signature = 0;  // which step it is
   };
-
   struct Step : Mark {
     std::string lease;  // what it is fed; empty: nothing was taken before
   };

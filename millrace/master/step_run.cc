@@ -132,26 +132,15 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
 }
 
 void StepRun::watch(const Call& call) {
-  EarlyEnd early_end = call.deadline ? until_deadline(call) : until_cancelled(*call.cancellation);
+  const Host& host = session_->context().host();
+  auto stop = [weak = weak_from_this()](Status why) {
+    if (auto self = weak.lock()) self->stop(std::move(why));
+  };
+  EarlyEnd early_end = call.deadline
+                           ? EarlyEnd(host, call, what(), stop)
+                           : EarlyEnd::when_given_up(*call.cancellation, host.endings, stop);
   MutexLock lock(mutex_);
   early_end_ = std::move(early_end);
-}
-
-EarlyEnd StepRun::until_deadline(const Call& call) {
-  return {session_->context().host(), call, what(), [weak = weak_from_this()](Status why) {
-            if (auto self = weak.lock()) self->stop(std::move(why));
-          }};
-}
-
-// As most steps from elsewhere are watched: no words are made ready for an end that hardly ever
-// comes.
-EarlyEnd StepRun::until_cancelled(Cancellation& cancellation) {
-  Runner& endings = session_->context().host().endings;
-  return EarlyEnd(cancellation.on_cancel([&endings, weak = weak_from_this()](const Status& why) {
-    endings.post([weak, why] {
-      if (auto self = weak.lock()) self->stop(why);
-    });
-  }));
 }
 
 void StepRun::start_parts(std::vector<Tensor> feeds, Call call) {

@@ -81,8 +81,6 @@ class StepRun final : public RunningStep,
   void rest();
   void run(std::vector<Tensor> feeds, const Call& call);
   void watch(const Call& call);
-  EarlyEnd until_deadline(const Call& call);
-  EarlyEnd until_cancelled(Cancellation& cancellation);
   void start_parts(std::vector<Tensor> feeds, Call call);
   void start_part(size_t index, std::vector<Tensor>& feeds, const Call& call);
   std::string what() const { return str_cat("step ", leg_.step_id); }

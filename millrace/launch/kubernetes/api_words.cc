@@ -47,6 +47,8 @@ std::string path_of(const Json& object, std::string_view name_space) {
                  encoded(object_text(object, {"metadata", "name"})));
 }
 
+std::string url_of(std::string_view path) { return str_cat("http://localhost", path); }
+
 std::string query_text(const ObjectQuery& query, std::string_view after) {
   std::string text = str_cat("?limit=", kMostInAPiece);
   if (!query.labels.empty()) str_append(&text, "&labelSelector=", encoded(query.labels));

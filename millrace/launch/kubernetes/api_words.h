@@ -37,6 +37,9 @@ std::string path_for(const nlohmann::ordered_json& manifest, std::string_view na
 // Where it is then.
 std::string path_of(const nlohmann::ordered_json& object, std::string_view name_space);
 
+// As it is asked for through a socket, where the host is nobody's.
+std::string url_of(std::string_view path);
+
 // Which objects of a kind are meant; empty: all.
 struct ObjectQuery {
   std::string labels = {};  // "a=b,c=d"

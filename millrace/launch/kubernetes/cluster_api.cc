@@ -1,6 +1,5 @@
 #include "millrace/launch/kubernetes/cluster_api.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <utility>
 
@@ -44,8 +43,6 @@ ClusterApi::ClusterApi(std::vector<std::string> kubectl, std::string name_space,
       clock_(clock),
       name_space_(std::move(name_space)) {}
 
-ClusterApi::~ClusterApi() = default;
-
 Result<std::string> ClusterApi::own_namespace() {
   std::vector<std::string> words = kubectl_;
   words.insert(words.end(), {"config", "view", "--minify", "--output=jsonpath={..namespace}"});
@@ -71,7 +68,7 @@ Status ClusterApi::connect() {
 
 Result<std::string> ClusterApi::ask_once(const Question& question) {
   remote::HttpRequest request{.method = question.method,
-                              .url = str_cat("http://localhost", question.path),
+                              .url = url_of(question.path),
                               .headers = {"Accept: application/json"},
                               .body = question.body,
                               .content_type = question.content_type,
@@ -79,11 +76,10 @@ Result<std::string> ClusterApi::ask_once(const Question& question) {
   remote::HttpReply reply = http_->send(request);
   if (reply.trouble.code() == Code::unimplemented)
     return failed_precondition("jobs go to Kubernetes by HTTP: ", reply.trouble.message());
-  if (!reply.trouble.ok()) {
-    // Of a server that is silent; or of a proxy that is not well, and is started anew.
-    proxy_.reset();
-    return reply.trouble.with("the cluster does not answer");
-  }
+  // A proxy that takes no questions is started anew. Through one that does, and has got no answer,
+  // others may be hearing what tasks write.
+  if (!reply.trouble.ok() && !reply.was_sent) proxy_.reset();
+  if (!reply.trouble.ok()) return reply.trouble.with("the cluster does not answer");
   if (!reply.ok()) return api_fault(reply.status, reply.body);
   return std::move(reply.body);
 }
@@ -99,12 +95,17 @@ Result<ClusterApi::Objects> ClusterApi::list(const std::vector<ObjectKind>& kind
                                              const ObjectQuery& query, Scope scope) {
   MR_TRY(connect());
   Objects objects;
+  size_t num_bytes = 0;
   for (const ObjectKind& kind : kinds) {
     const std::string path = path_of(kind, scope == Scope::own_namespace ? name_space_ : "");
     std::string after;
     do {
       MR_ASSIGN(const std::string body,
                 ask({.path = path + query_text(query, after)}, Tries::several));
+      num_bytes += body.size();
+      if (num_bytes > kLongestAnswer)
+        return error(Code::resource_exhausted, "the cluster lists more than ", kLongestAnswer,
+                     " bytes of ", kind.plural, "; choose a namespace that has fewer");
       MR_ASSIGN(ObjectList piece, read_list(body));
       for (Object& object : piece.objects) objects.push_back(std::move(object));
       after = std::move(piece.after);

@@ -4,7 +4,7 @@
 // slow server) is asked again a few times where that does no harm. Single-threaded.
 //
 // Errors of all: as of kubectl_fault() and api_fault(); FAILED_PRECONDITION without kubectl, or
-// without libcurl.
+// without libcurl; RESOURCE_EXHAUSTED for an answer that has no end.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,6 @@ class ClusterApi {
   // that kubectl takes by itself. `time_limit`: of one question.
   ClusterApi(std::vector<std::string> kubectl, std::string name_space, Clock::Duration time_limit,
              const Clock& clock);
-  ~ClusterApi();
 
   enum class Scope { own_namespace, whole_cluster };
   // Of one kind after the other: what is listed later is no older.

@@ -25,9 +25,6 @@ using std::chrono::seconds;
 
 // How long the tasks' grace and the cluster's own work may take until all is gone.
 constexpr seconds kToBeGone{120};
-// What a job consists of, beside Volcano's PodGroup, which goes with the head.
-const std::vector<ObjectKind> kKinds = {kJobs, kPods, kServices, kConfigMaps, kSecrets};
-
 std::string in_hexadecimal(uint64_t number) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -105,12 +102,7 @@ Status KubernetesPlace::submit(const JobSpec& job) {
   // Whatever came into being of this submission, and nothing of a job that has the name already.
   const std::string of_this_run = str_cat(kRunLabel, "=", draw.run);
   const Status undone = remove_labelled(of_this_run);
-  // Of a cluster that does not know such objects there are none.
-  if (const auto groups = is_of_volcano(job) ? api_.list({kPodGroups}, {.labels = of_this_run})
-                                             : Result<Objects>(Objects());
-      groups.ok()) {
-    for (const Json& group : *groups) (void)api_.remove(group, ClusterApi::Removal::as_usual);
-  }
+  if (is_of_volcano(job)) remove_pod_groups(of_this_run);
   if (made.code() == Code::already_exists)
     return error(Code::already_exists, "there is a job '", job.name,
                  "' already: choose another name, or remove that with millrace stop ", job.name,
@@ -200,10 +192,19 @@ Result<std::vector<JobSight>> KubernetesPlace::list() {
   return sights_of(objects, now());
 }
 
+// Of a cluster that does not know such objects there are none.
+void KubernetesPlace::remove_pod_groups(const std::string& selector) {
+  const Result<Objects> groups = api_.list({kPodGroups}, {.labels = selector});
+  if (!groups.ok()) return;
+  for (const Json& group : *groups) (void)api_.remove(group, ClusterApi::Removal::as_usual);
+}
+
 Status KubernetesPlace::remove_labelled(const std::string& selector) {
+  // What a job consists of, beside Volcano's PodGroup, which goes with the head.
+  const std::vector<ObjectKind> kinds = {kJobs, kPods, kServices, kConfigMaps, kSecrets};
   // Until all are gone, and pods that a Job has made while it went.
   for (const Clock::Time deadline = clock_.now() + kToBeGone;; pause(kBetweenLooks)) {
-    MR_ASSIGN(const Objects left, api_.list(kKinds, {.labels = selector}));
+    MR_ASSIGN(const Objects left, api_.list(kinds, {.labels = selector}));
     if (left.empty()) return {};
     for (const Json& object : left) {
       // Whose machine does not answer: nobody would say that it is gone.

@@ -77,6 +77,8 @@ class KubernetesPlace final : public JobPlace {
   Result<nlohmann::ordered_json> create_held_back(const Objects& manifests);
   Status begin(const nlohmann::ordered_json& head);
   Status remove_labelled(const std::string& selector);
+  // As far as it can.
+  void remove_pod_groups(const std::string& selector);
   Status end_restarts(const std::string& name);
   // Lets jobs in that there is room for, and makes room (admission.h).
   Status let_jobs_in(const std::string& name_space);

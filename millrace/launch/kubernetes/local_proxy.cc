@@ -39,7 +39,7 @@ Result<std::string> make_folder() {
 LocalProxy::LocalProxy(std::string folder, RunningCommand command)
     : folder_(std::move(folder)),
       socket_(str_cat(folder_, kSocket)),
-      command_(std::make_unique<RunningCommand>(std::move(command))) {}
+      command_(std::move(command)) {}
 
 LocalProxy::~LocalProxy() {
   command_.reset();
@@ -58,7 +58,7 @@ Result<std::unique_ptr<LocalProxy>> LocalProxy::start(std::vector<std::string> k
   return std::unique_ptr<LocalProxy>(new LocalProxy(std::move(folder), std::move(*command)));
 }
 
-bool LocalProxy::hear() {
+bool LocalProxy::lives() {
   if (command_->descriptor() < 0) return false;
   return command_->read([this](std::string_view line) {
     if (listens_) return;
@@ -72,9 +72,10 @@ Status LocalProxy::await(Clock::Duration time_limit, const Clock& clock) {
     pollfd end{.fd = command_->descriptor(), .events = POLLIN, .revents = 0};
     const int ready = poll(&end, 1, poll_milliseconds(deadline, clock.now()));
     if (ready == 0)
-      return error(Code::deadline_exceeded, "kubectl proxy does not begin to listen; it said: ",
-                   said_.empty() ? "nothing" : said_);
-    if (ready < 0 || hear() || listens_) continue;
+      return error(Code::deadline_exceeded, "kubectl proxy does not begin to listen (it said: ",
+                   said_.empty() ? "nothing" : said_,
+                   "); see what it does by hand: kubectl proxy --port=0");
+    if (ready < 0 || lives() || listens_) continue;
     if (command_->wait() == kNotThere && said_.empty())
       return failed_precondition(
           "no program 'kubectl' on the PATH; jobs go to Kubernetes by kubectl: install it");
@@ -82,7 +83,5 @@ Status LocalProxy::await(Clock::Duration time_limit, const Clock& clock) {
   }
   return {};
 }
-
-bool LocalProxy::lives() { return hear(); }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,18 +27,16 @@ class LocalProxy {
   // Until it listens. Errors: as of kubectl_fault() where it has ended instead;
   // FAILED_PRECONDITION without kubectl; DEADLINE_EXCEEDED.
   Status await(Clock::Duration time_limit, const Clock& clock);
-  // Whether it has not ended yet.
+  // Whether it has not ended yet. Takes what it says.
   bool lives();
   const std::string& socket() const { return socket_; }
 
  private:
   LocalProxy(std::string folder, RunningCommand command);
-  // Takes what it says. False once it says no more.
-  bool hear();
 
   const std::string folder_;
   const std::string socket_;
-  std::unique_ptr<RunningCommand> command_;
+  std::optional<RunningCommand> command_;
   std::string said_;  // until it listens
   bool listens_ = false;
 };

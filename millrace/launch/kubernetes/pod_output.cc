@@ -1,6 +1,5 @@
 #include "millrace/launch/kubernetes/pod_output.h"
 
-#include "millrace/base/str_cat.h"
 #include "millrace/io/remote/curl_http.h"
 #include "millrace/launch/kubernetes/faults.h"
 #include "millrace/launch/shipping/scratch.h"
@@ -10,7 +9,7 @@ namespace millrace {
 Status tell_pod_output(const ApiAddress& from, int descriptor) {
   remote::CurlHttp http({.proxies = remote::Proxies::none, .unix_socket = from.socket});
   Status written;
-  const remote::HttpReply reply = http.send({.url = str_cat("http://localhost", from.path),
+  const remote::HttpReply reply = http.send({.url = url_of(from.path),
                                              .sink =
                                                  [&](std::string_view bytes) {
                                                    written = write_all(descriptor, bytes);

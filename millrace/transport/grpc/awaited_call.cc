@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "millrace/cluster/host_port.h"
+
 namespace millrace::transport {
 namespace {
 
@@ -18,9 +20,12 @@ constexpr int kPartOfWait = 4;
 }  // namespace
 
 bool AwaitedCall::is_of_use(std::string_view address) {
-  const std::string host(address.substr(0, address.rfind(':')));
+  const Result<HostPort> parsed = HostPort::parse(address);
+  if (!parsed.ok()) return false;
+  const std::string& host = parsed->host;
+  const bool is_ipv6 = host.find(':') != host.npos;
   in_addr ignored{};
-  return !host.starts_with('[') && inet_pton(AF_INET, host.c_str(), &ignored) != 1;
+  return !is_ipv6 && inet_pton(AF_INET, host.c_str(), &ignored) != 1;
 }
 
 AwaitedCall::AwaitedCall(Host host, OutgoingRequest request, Way way, Done<Chunks> done)
@@ -52,7 +57,8 @@ void AwaitedCall::start_try() {
   if (outer != nullptr && outer->cancelled()) cancellation->cancel(outer->reason());
   OutgoingRequest request = request_;
   request.cancellation = cancellation.get();
-  way_.start(std::move(request),
+  was_sent_ = false;
+  way_.start(std::move(request), &was_sent_,
              Done<Chunks>([self = shared_from_this(), cancellation](Result<Chunks> answer) {
                self->on_end(std::move(answer));
              }));
@@ -73,7 +79,7 @@ void AwaitedCall::on_end(Result<Chunks> answer) {
   Timers::Timer timer;
   {
     MutexLock lock(mutex_);
-    if (!std::exchange(is_beginning_anew_, false) || answer.ok()) {
+    if (!std::exchange(is_beginning_anew_, false) || answer.ok() || was_sent_) {
       done = std::move(done_);
       timer = std::move(timer_);
     }
@@ -107,7 +113,10 @@ void AwaitedCall::look() {
       failing = try_;
     }
   }
-  if (failing != nullptr) failing->cancel(error(Code::aborted, "it is begun anew"));
+  // In these words it ends if it can't be begun anew.
+  if (failing != nullptr)
+    failing->cancel(unavailable(request_.peer->to_string(), ": the connection broke under ",
+                                request_.method, "; the task has probably ended"));
   look_later();
 }
 

@@ -5,7 +5,8 @@
 // and nothing makes it hurry: a task that comes up late would be found as much later again. So
 // while the peer can't be reached, the call begins anew on a fresh channel, which looks the name up
 // at once: after a quarter of a second, later after a quarter of the time that it has waited, and
-// every other second at least.
+// every other second at least. It may have effects: what has been given to a connection is not
+// begun anew, and ends as the connection does.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
  public:
   // How it is made.
   struct Way {
-    std::function<void(OutgoingRequest request, Done<Chunks> done)> start;
+    // Makes a try. Before it calls `done` it tells whether the peer may have got it.
+    std::function<void(OutgoingRequest request, bool* was_sent, Done<Chunks> done)> start;
     // Has the next start go by a fresh channel, if the peer can't be reached by this one; whether
     // that is so.
     std::function<bool()> renew_if_failing;
@@ -46,6 +48,7 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
   const Way way_;
   const Clock::Time begin_;
   Cancellation::Registration registration_;  // of who made the call
+  bool was_sent_ = false;                    // the try that has just ended
 
   Mutex mutex_;
   Done<Chunks> done_ MR_GUARDED_BY(mutex_);                  // empty once it is over

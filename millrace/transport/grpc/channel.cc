@@ -81,20 +81,15 @@ void Channel::start(OutgoingRequest request, Done<Chunks> done) {
     if (const auto answer = lines_->call_and_wait(request, oversight()))
       return answer->ok() ? done((*answer)->chunks()) : done(answer->status());
   }
+  const bool awaits_name =
+      request.when_down == WhenDown::wait && AwaitedCall::is_of_use(peer_->address);
   // gRPC does not let a thread go that waits in it.
-  if (!request.is_waited_for || request.attentive != nullptr) {
+  if (!request.is_waited_for || request.attentive != nullptr || awaits_name) {
     Line::Answer answer{.done = std::move(done)};
     if (start_on_line(request, answer)) return;
-    if (request.when_down == WhenDown::fail || !AwaitedCall::is_of_use(peer_->address))
-      return start_by_grpc(std::move(request), std::move(answer.done));
-    return AwaitedCall::start(
-        rounds_->host(), std::move(request),
-        {.start =
-             [self = shared_from_this()](OutgoingRequest one, Done<Chunks> ended) {
-               self->start_by_grpc(std::move(one), std::move(ended));
-             },
-         .renew_if_failing = [self = shared_from_this()] { return self->renew_if_failing(); }},
-        std::move(answer.done));
+    if (awaits_name) return start_awaited(std::move(request), std::move(answer.done));
+    return start_unary_call(live().get(), queue_, std::move(request), oversight(),
+                            std::move(answer.done));
   }
   const Result<ByteBuffer> answer = wait_for(std::move(request));
   if (!answer.ok()) return done(answer.status());
@@ -118,8 +113,16 @@ Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
   return answer;
 }
 
-void Channel::start_by_grpc(OutgoingRequest request, Done<Chunks> done) {
-  start_unary_call(live().get(), queue_, std::move(request), oversight(), std::move(done));
+void Channel::start_awaited(OutgoingRequest request, Done<Chunks> done) {
+  const auto self = shared_from_this();
+  AwaitedCall::start(rounds_->host(), std::move(request),
+                     {.start =
+                          [self](OutgoingRequest one, bool* was_sent, Done<Chunks> ended) {
+                            start_unary_call(self->live().get(), self->queue_, std::move(one),
+                                             self->oversight(), std::move(ended), was_sent);
+                          },
+                      .renew_if_failing = [self] { return self->renew_if_failing(); }},
+                     std::move(done));
 }
 
 std::shared_ptr<grpc_channel> Channel::live() const {

@@ -54,9 +54,11 @@ class Channel final : public Caller, public Visited, public std::enable_shared_f
           std::shared_ptr<Rounds> rounds, Metrics& metrics, std::shared_ptr<Lines> lines);
   Oversight oversight() { return {.pulse = pulse_, .metrics = metrics_, .offers = lines_}; }
   bool start_on_line(OutgoingRequest& request, Line::Answer& answer);
-  void start_by_grpc(OutgoingRequest request, Done<Chunks> done);
+  // Of a peer that is known by a name, and may not be up.
+  void start_awaited(OutgoingRequest request, Done<Chunks> done);
   Result<ByteBuffer> wait_for(OutgoingRequest request);
   std::shared_ptr<grpc_channel> live() const;
+  // AwaitedCall::Way's.
   bool renew_if_failing();
   void ask();
   QueueHandle take_wait_queue();

@@ -9,6 +9,7 @@
 
 #include <grpc/support/alloc.h>
 
+#include "millrace/transport/direct/numeric_address.h"
 #include "millrace/transport/grpc/message.h"
 #include "millrace/transport/protocol/methods.h"
 #include "millrace/transport/protocol/promises.h"
@@ -104,6 +105,14 @@ void OutgoingCall::give_up(Clock::Duration silence) {
 
 void OutgoingCall::heard() { pulse_->heard(); }
 
+bool OutgoingCall::was_sent() const {
+  // The channel's target, a name, until there is a connection.
+  char* const peer = grpc_call_get_peer(call_.get());
+  const bool has_address = NumericAddress::of_peer(peer).has_value();
+  gpr_free(peer);
+  return has_address;
+}
+
 void OutgoingCall::leave_pulse() {
   if (std::exchange(is_in_pulse_, false)) pulse_->leave(*this);
 }
@@ -170,11 +179,12 @@ Result<ByteBuffer> unary_answer(OutgoingCall& call) {
 class UnaryCall {
  public:
   UnaryCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue, OutgoingRequest request,
-            Oversight oversight, Done<Chunks> done)
+            Oversight oversight, Done<Chunks> done, bool* was_sent)
       : queue_(std::move(queue)),
         finished_(&UnaryCall::on_finished, work_of(request, oversight)),
         call_(channel, queue_->get(), std::move(request), std::move(oversight)),
-        done_(std::move(done)) {}
+        done_(std::move(done)),
+        was_sent_(was_sent) {}
 
   void start(const std::shared_ptr<UnaryCall>& self) {
     grpc_op ops[OutgoingCall::kMaxOps] = {};
@@ -190,6 +200,7 @@ class UnaryCall {
  private:
   void on_finished(bool) {
     const Result<ByteBuffer> answer = unary_answer(call_);
+    if (was_sent_ != nullptr) *was_sent_ = call_.was_sent();
     if (!answer.ok()) return done_(answer.status());
     done_(to_chunks(**answer));
   }
@@ -198,6 +209,7 @@ class UnaryCall {
   MemberEvent<UnaryCall> finished_;
   OutgoingCall call_;
   Done<Chunks> done_;
+  bool* const was_sent_;
 };
 
 // Two things are waited for: the messages, one after the other, and the status.
@@ -274,13 +286,14 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
 }  // namespace
 
 void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-                      OutgoingRequest request, Oversight oversight, Done<Chunks> done) {
+                      OutgoingRequest request, Oversight oversight, Done<Chunks> done,
+                      bool* was_sent) {
   if (Status status = check_request(request, oversight); !status.ok())
     return done(std::move(status));
   const CompletionQueue::Use use(*queue);
   if (!use) return done(use.why_not());
   const auto call = std::make_shared<UnaryCall>(channel, queue, std::move(request),
-                                                std::move(oversight), std::move(done));
+                                                std::move(oversight), std::move(done), was_sent);
   call->start(call);
 }
 

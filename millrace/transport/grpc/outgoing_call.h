@@ -44,6 +44,9 @@ class OutgoingCall final : public Overseen {
   void give_up(Clock::Duration silence) override;
   // A message of the answer is here.
   void heard();
+  // Whether it may have reached the peer: it has been given to a connection. Until the end it may
+  // yet be.
+  bool was_sent() const;
   const Peer& peer() const override { return *peer_; }
   grpc_call* get() const { return call_.get(); }
   // The message that came last; null if none did.
@@ -83,9 +86,10 @@ class OutgoingCall final : public Overseen {
 };
 
 // Calls `done` once, on a thread of the queue, or inside this call if it could not be started. The
-// bytes are there until it returns.
+// bytes are there until it returns. `was_sent` is told before that.
 void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-                      OutgoingRequest request, Oversight oversight, Done<Chunks> done);
+                      OutgoingRequest request, Oversight oversight, Done<Chunks> done,
+                      bool* was_sent = nullptr);
 
 // Blocks until the answer is there. `queue` is one for plucking that nobody else uses meanwhile.
 Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* queue,

@@ -66,6 +66,7 @@ struct JoinFlags {
   std::vector<std::string> until;
   std::string grace = "5s";
   std::string roster;
+  int farewell_port = kFarewellPort;
   int restarts = -1;  // nothing said: no task of the job is started again
   std::vector<int> after;
   std::vector<int> but_after;
@@ -255,6 +256,7 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
       .cluster = config.cluster,
       .task = {flags.job, 0, flags.index},
       .rules = {.until = flags.until, .may_lose = *may_lose, .are_restarted = flags.restarts >= 0},
+      .farewell_port = flags.farewell_port,
       .token = token == nullptr ? "" : token,
       .command = std::move(command),
       .grace = *grace,
@@ -364,6 +366,12 @@ void add_join(CLI::App& app, Invocation& invocation) {
                    "With --until: a file that tells which tasks are absent now; nobody waits for "
                    "them, and COMMAND ends when its own task is")
       ->type_name("FILE");
+  verb->add_option("--farewell-port", flags->farewell_port,
+                   "With --until: the port at which the tasks hear of each other's ends, the same "
+                   "for all")
+      ->type_name("PORT")
+      ->check(whole_number(1, 65535))
+      ->capture_default_str();
   verb->add_option("--restarts", flags->restarts,
                    "With --until: after how many failures of this task another life of it follows, "
                    "whoever starts that; such a failure ends no other task. How many there have "

@@ -16,7 +16,6 @@
 #include "millrace/cluster/roster.h"
 #include "millrace/cluster/task_record.h"
 #include "millrace/launch/descriptor.h"
-#include "millrace/launch/local_farewells.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/poll_time.h"
 
@@ -41,12 +40,14 @@ constexpr int kOfSigterm = kSignalBase + SIGTERM;
 constexpr Clock::Duration kToBeKnown = seconds(30);
 constexpr milliseconds kBetweenNames{200};
 
-std::vector<std::string> addresses_of(const AttendedTask& task, const std::vector<TaskName>& whom) {
-  std::vector<std::string> addresses;
+// Where the attendants of these tasks listen.
+std::vector<HostPort> attendants_of(const AttendedTask& task, const std::vector<TaskName>& whom) {
+  std::vector<HostPort> attendants;
   for (const TaskName& other : whom)
-    if (Result<std::string> address = task.cluster.address(other); address.ok())
-      addresses.push_back(std::move(*address));
-  return addresses;
+    if (const Result<std::string> address = task.cluster.address(other); address.ok())
+      if (const Result<HostPort> place = HostPort::parse(*address); place.ok())
+        attendants.push_back({place->host, task.farewell_port});
+  return attendants;
 }
 
 // --- who is there ---
@@ -189,7 +190,7 @@ class Attendant {
 
   // A life before this one may have heard of ends that nobody tells again.
   void ask_others() {
-    ask_them(addresses_of(task_, farewells_.to_tell(FarewellEnd::asks)),
+    ask_them(attendants_of(task_, farewells_.to_tell(FarewellEnd::asks)),
              to_line(farewells_.own(FarewellEnd::asks)), clock_, [this](std::string_view line) {
                std::optional<std::string> why = farewells_.heard(line);
                if (!why || stopped_) return;
@@ -200,19 +201,19 @@ class Attendant {
 
   void say_farewell(FarewellEnd end) {
     const std::string line = to_line(farewells_.own(end));
-    std::vector<std::string> unheard =
-        tell(addresses_of(task_, farewells_.to_tell(end)), line, kTellingTime, signals_, clock_);
+    std::vector<HostPort> unheard =
+        tell(attendants_of(task_, farewells_.to_tell(end)), line, kTellingTime, signals_, clock_);
     if (task_.rules.are_restarted && end == FarewellEnd::succeeded) {
-      const std::vector<std::string> helpers = addresses_of(task_, farewells_.helpers_to_tell());
-      std::erase_if(unheard, [&](const std::string& address) {
-        return std::ranges::find(helpers, address) == helpers.end();
+      const std::vector<HostPort> helpers = attendants_of(task_, farewells_.helpers_to_tell());
+      std::erase_if(unheard, [&](const HostPort& place) {
+        return std::ranges::find(helpers, place) == helpers.end();
       });
       unheard = tell(std::move(unheard), line, kTellingHelpersTime, signals_, clock_);
     }
     if (!unheard.empty())
       note_of_join(str_cat(unheard.size(),
                            " of the other tasks did not hear of the end; the first is at ",
-                           unheard[0]));
+                           unheard[0].to_string()));
   }
 
   void turn() {
@@ -275,7 +276,7 @@ class Attendant {
   const AttendedTask& task_;
   const Clock& clock_;
   SignalWatch signals_{SIGCHLD};
-  Callers callers_;
+  Callers callers_{task_.farewell_port};
   Roster roster_;
   Farewells farewells_;
   pid_t program_ = -1;

@@ -2,8 +2,8 @@
 // a container. Starts it as a child, hands signals on to it, reaps what it leaves behind, tells the
 // other tasks how it ended (farewell.h), and ends it when they say that it is no longer needed.
 //
-// Listens at one port of the machine, the same for all tasks: each has an address of its own.
-// Hostile peers cost little: few at once, one short line each, ten seconds. One thread.
+// Listens at one port of the machine, the same for all tasks of the job: each has a host of its
+// own. Hostile peers cost little: few at once, one short line each, ten seconds. One thread.
 //
 // Of a job whose roles grow and shrink it reads a roster, which may be some seconds late: it waits
 // for nobody who is absent, and ends its own program when that is to go. A failure after which
@@ -19,6 +19,7 @@
 #include "millrace/base/status.h"
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/launch/farewell.h"
+#include "millrace/launch/local_farewells.h"
 
 namespace millrace {
 
@@ -26,6 +27,7 @@ struct AttendedTask {
   ClusterSpec cluster = {};
   TaskName task = {};
   FarewellRules rules = {};
+  int farewell_port = kFarewellPort;  // of all tasks
   std::string token = {};
   std::vector<std::string> command = {};
   // From SIGTERM to SIGKILL.

@@ -35,13 +35,11 @@ constexpr int kCallBacklog = 1024;
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 // A connection that is being made to a task's attendant; not open if it can't be.
-Descriptor call(const std::string& address) {
-  Result<HostPort> place = HostPort::parse(address);
-  if (!place.ok()) return {};
+Descriptor call(const HostPort& place) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(place->host.c_str(), std::to_string(kFarewellPort).c_str(), &hints, &found) != 0)
+  if (getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &hints, &found) != 0)
     return {};
   const Addresses list(found, &freeaddrinfo);
   Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -52,13 +50,13 @@ Descriptor call(const std::string& address) {
 }
 
 // Calls these tasks, and says the line to those that answer at once. Returns who has not heard it.
-std::vector<std::string> say_to(std::span<const std::string> addresses, const std::string& line,
-                                Clock::Time deadline, const Clock& clock) {
+std::vector<HostPort> say_to(std::span<const HostPort> whom, const std::string& line,
+                             Clock::Time deadline, const Clock& clock) {
   std::vector<Descriptor> calls;
   std::vector<pollfd> events;
-  for (const std::string& address : addresses) {
+  for (const HostPort& place : whom) {
     // To find out where a name leads may take long.
-    calls.push_back(clock.now() < deadline ? call(address) : Descriptor());
+    calls.push_back(clock.now() < deadline ? call(place) : Descriptor());
     events.push_back({calls.back().number(), POLLOUT, 0});
   }
   const Clock::Time patience = std::min(deadline, clock.now() + seconds(1));
@@ -74,9 +72,9 @@ std::vector<std::string> say_to(std::span<const std::string> addresses, const st
       --open;
     }
   }
-  std::vector<std::string> unheard;
+  std::vector<HostPort> unheard;
   for (size_t i = 0; i < calls.size(); ++i)
-    if (!has_heard[i]) unheard.push_back(addresses[i]);
+    if (!has_heard[i]) unheard.push_back(whom[i]);
   return unheard;
 }
 
@@ -120,17 +118,16 @@ bool leads_here(const std::string& address) {
 
 void note_of_join(std::string_view text) { std::cerr << "millrace join: " << text << std::endl; }
 
-Callers::Callers() {
-  Result<HeldPort> port = HeldPort::bind("::", kFarewellPort);
-  if (!port.ok()) port = HeldPort::bind("0.0.0.0", kFarewellPort);
-  Result<Descriptor> listener = port.status();
-  if (port.ok()) listener = port->listen(kCallBacklog);
+Callers::Callers(int port) {
+  Result<HeldPort> held = HeldPort::bind("::", port);
+  if (!held.ok()) held = HeldPort::bind("0.0.0.0", port);
+  Result<Descriptor> listener = held.status();
+  if (held.ok()) listener = held->listen(kCallBacklog);
   if (listener.ok()) {
     listener_ = *std::move(listener);
     return;
   }
-  note_of_join(str_cat("port ", kFarewellPort,
-                       " can't be had, so that this task does not hear when the ",
+  note_of_join(str_cat("port ", port, " can't be had, so that this task does not hear when the ",
                        "others end: ", listener.status().message()));
 }
 
@@ -178,11 +175,11 @@ bool Callers::read(Caller& caller, const Answer& answer) {
   return size > 0 && caller.bytes <= kLongestFarewell;
 }
 
-std::vector<std::string> tell(std::vector<std::string> left, const std::string& line,
-                              Clock::Duration time, SignalWatch& signals, const Clock& clock) {
+std::vector<HostPort> tell(std::vector<HostPort> left, const std::string& line,
+                           Clock::Duration time, SignalWatch& signals, const Clock& clock) {
   const Clock::Time deadline = clock.now() + time;
   while (!left.empty() && clock.now() < deadline) {
-    std::vector<std::string> unheard;
+    std::vector<HostPort> unheard;
     for (size_t first = 0; first < left.size(); first += kMostCalls) {
       const size_t count = std::min(kMostCalls, left.size() - first);
       std::ranges::move(say_to(std::span(left).subspan(first, count), line, deadline, clock),
@@ -197,13 +194,13 @@ std::vector<std::string> tell(std::vector<std::string> left, const std::string& 
   return left;
 }
 
-void ask_them(const std::vector<std::string>& addresses, const std::string& line,
-              const Clock& clock, const LineSink& sink) {
+void ask_them(const std::vector<HostPort>& whom, const std::string& line, const Clock& clock,
+              const LineSink& sink) {
   const Clock::Time deadline = clock.now() + kAskingTime;
   std::vector<Question> questions;
-  for (const std::string& address : addresses) {
+  for (const HostPort& place : whom) {
     if (questions.size() == kMostCalls || clock.now() >= deadline) break;
-    questions.push_back({.socket = call(address)});
+    questions.push_back({.socket = call(place)});
   }
   while (clock.now() < deadline) {
     std::erase_if(questions, [](const Question& it) { return !it.socket.is_open(); });

@@ -20,7 +20,7 @@
 
 namespace millrace {
 
-// Beside the port that tasks serve at.
+// Beside the port that tasks serve at, if nothing else is said.
 inline constexpr int kFarewellPort = kConventionalPort + 1;
 
 // For people who read what the task writes.
@@ -32,8 +32,8 @@ class Callers {
   // Makes of a line what is answered to it; "": nothing.
   using Answer = std::function<std::string(std::string_view line)>;
 
-  // Without a port nothing is heard; the task runs all the same.
-  Callers();
+  // Without the port nothing is heard; the task runs all the same.
+  explicit Callers(int port);
 
   void add_descriptors(std::vector<pollfd>& events) const;
   // When the first of them has had its time. They leave room for others then, so that strangers who
@@ -60,13 +60,13 @@ class Callers {
 // True if the name of the address leads to this machine, as others find it.
 bool leads_here(const std::string& address);
 
-// Tells all that are at these addresses, each until it has heard or the time is over. Ends early
-// for a signal. Returns who has not heard.
-std::vector<std::string> tell(std::vector<std::string> addresses, const std::string& line,
-                              Clock::Duration time, SignalWatch& signals, const Clock& clock);
+// Tells all that are at these hosts, each until it has heard or the time is over. Ends early for a
+// signal. Returns who has not heard.
+std::vector<HostPort> tell(std::vector<HostPort> whom, const std::string& line,
+                           Clock::Duration time, SignalWatch& signals, const Clock& clock);
 
 // Asks some of them, all at once, for three seconds, and hands on the lines that they answer.
-void ask_them(const std::vector<std::string>& addresses, const std::string& line,
-              const Clock& clock, const std::function<void(std::string_view line)>& sink);
+void ask_them(const std::vector<HostPort>& whom, const std::string& line, const Clock& clock,
+              const std::function<void(std::string_view line)>& sink);
 
 }  // namespace millrace

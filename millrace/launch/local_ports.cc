@@ -33,9 +33,11 @@ Status bind_error(const std::string& host, int port, int fault) {
   std::string address = HostPort{host, port}.to_string();
   if (fault == EADDRINUSE) {
     std::string holder = port_holder(port);
-    return error(Code::already_exists, "port ", port, " of ", host, " is in use",
-                 holder.empty() ? "" : str_cat(" by ", holder),
-                 "; stop that process, or choose others with --ports, or none for free ones");
+    return error(
+        Code::already_exists, "port ", port, " of ", host, " is in use",
+        holder.empty() ? "" : str_cat(" by ", holder),
+        "; stop that process, or choose another; --ports chooses those of a run's tasks, which "
+        "have free ones without it");
   }
   if (fault == EADDRNOTAVAIL)
     return invalid("can't listen on ", address, ": '", host, "' is not an address of this machine");
@@ -78,6 +80,8 @@ Result<Descriptor> HeldPort::listen(int backlog) const {
   Descriptor listener(fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!listener.is_open() || ::listen(listener.number(), backlog) != 0)
     return unavailable("can't listen at port ", port_, ": ", strerror(errno));
+  // What its connections leave behind does not keep the port from the next who serves at it.
+  set_reusable(listener.number(), 1);
   never_block(listener);
   return listener;
 }

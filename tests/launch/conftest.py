@@ -3,11 +3,14 @@
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from kept_jobs import Here
-from processes import PATIENCE, Lives, command, default_signals
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+from kept_jobs import Here  # noqa: E402
+from processes import PATIENCE, Lives, command, default_signals  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -8,21 +8,11 @@ import time
 
 import pytest
 
+from ports import free_ports
 from processes import PATIENCE, default_signals
 
-FAREWELL_PORT = 2223
+[FAREWELL_PORT] = free_ports(1)
 SLEEPS = "echo up; exec sleep 600"
-
-
-def await_free_port():
-    """All attendants of a machine want one port, of which each has its own where they belong."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        with socket.socket() as taken:
-            if taken.connect_ex(("127.0.0.1", FAREWELL_PORT)) != 0:
-                return
-        time.sleep(0.2)
-    pytest.fail(f"something else listens at port {FAREWELL_PORT}")
 
 
 @pytest.fixture
@@ -36,7 +26,19 @@ def attended(millrace, tmp_path):
     def attended(script, role, *flags, **environment):
         task = subprocess.Popen(
             [millrace, "join", "--cluster", str(cluster), "--job", role, "--index", "0"]
-            + ["--until", "map", "--grace", "1s", *flags, "--", "sh", "-c", script],
+            + [
+                "--until",
+                "map",
+                "--farewell-port",
+                str(FAREWELL_PORT),
+                "--grace",
+                "1s",
+                *flags,
+                "--",
+                "sh",
+                "-c",
+                script,
+            ],
             env={**os.environ, "MILLRACE_JOB_TOKEN": "secret", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -46,7 +48,6 @@ def attended(millrace, tmp_path):
         tasks.append(task)
         return task
 
-    await_free_port()
     yield attended
     for task in tasks:
         # It ends its program, too, which nobody else would.

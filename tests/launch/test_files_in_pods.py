@@ -5,11 +5,11 @@ import hashlib
 import json
 import os
 import signal
-import socket
 import subprocess
 
 import pytest
 
+from ports import free_ports
 from processes import PATIENCE, default_signals
 
 TOKEN = "secret"
@@ -50,12 +50,6 @@ class Baggage:
         return f"{folder}/{self.digest}"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Pods:
     def __init__(self, millrace, folder):
         self.millrace, self.folder = millrace, folder
@@ -77,7 +71,7 @@ class Pods:
 
     def depot(self, baggage, *flags):
         """Begins to serve; where."""
-        port = free_port()
+        [port] = free_ports(1)
         words = ["--folder", f"{self.folder}/depot", "--list", baggage.digest, "--port", str(port)]
         self.start("depot", "serve", *words, "--collect", "map=1", *flags)
         return f"127.0.0.1:{port}/{baggage.digest}"
@@ -95,7 +89,8 @@ class Pods:
         own = self.folder / "task"
         own.mkdir()
         words = ["--cluster", f"{self.folder}/cluster.json", "--job", "map", "--index", "0"]
-        words += ["--until", "map", "--grace", "1s", "--files", files, "--folder", str(own)]
+        words += ["--until", "map", "--grace", "1s", "--farewell-port", str(free_ports(1)[0])]
+        words += ["--files", files, "--folder", str(own)]
         return self.start("join", *words, "--", "sh", "run.sh", str(code))
 
     def made(self):

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from ports import free_ports
 from processes import PATIENCE, default_signals
 from standing_cluster import StandingCluster, listed, refusal
 
@@ -180,7 +181,8 @@ def attended(millrace, tmp_path):
     def attended(script):
         return subprocess.Popen(
             [millrace, "join", "--cluster", str(cluster), "--job", "map", "--index", "0"]
-            + ["--until", "map", "--grace", "1s", "--", "sh", "-c", script],
+            + ["--until", "map", "--farewell-port", str(free_ports(1)[0]), "--grace", "1s"]
+            + ["--", "sh", "-c", script],
             env={**os.environ, "MILLRACE_REPORT_FILE": str(record)},
             stdout=subprocess.PIPE,
             text=True,

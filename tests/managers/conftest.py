@@ -4,14 +4,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 pytest.register_assert_rewrite("managed")
+sys.path.append(str(ROOT / "tests" / "support"))
 from managed import PATIENCE  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "k8s-cluster"
 NOT_THERE = 3
 IMAGE = "millrace.test/tasks:1"

@@ -3,9 +3,9 @@
 import contextlib
 import json
 import signal
-import socket
 
 from managed import HELPERS_WAIT, until
+from ports import free_ports
 
 VALUE = "hunter2-and-a-half"
 PLACED = """
@@ -119,18 +119,12 @@ def test_tasks_that_tolerate_a_taint_run_where_it_is_and_others_do_not(shell):
         assert {pod["spec"]["nodeName"] for pod in pods(shell)} == set(nodes(shell))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def test_a_port_of_a_task_is_reached_from_here(shell):
     roles = "{map: {count: 1, ports: {web: 6006}}}"
     job = shell.job(["millrace", "serve"], roles)
     assert shell.millrace("submit", job)[0] == 0
     until(lambda: "runs; serves web 6006" in shell.millrace("status", "words")[1], "it runs")
-    local = free_port()
+    local = free_ports(1)[0]
     running = shell.start("port-forward", "words", "map:0", f"{local}:2222")
     try:
         line = running.stdout.readline()

@@ -139,6 +139,10 @@ Result<ListeningSocket> ListeningSocket::listen(FileDescriptor descriptor) {
   if (::getsockname(descriptor.get(), bound.get(), &bound.size) != 0 || bound.port() == 0)
     return invalid("socket ", descriptor.get(), " is not bound to a TCP port");
   if (::listen(descriptor.get(), kBacklog) != 0) return bind_error("", bound.port(), errno);
+  // The connections that stay when this server ends do not keep the port from the next. Not before
+  // it listens: whoever bound a socket that is adopted here wants no other bound beside it.
+  const int on = 1;
+  ::setsockopt(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   return ListeningSocket(std::move(descriptor), bound.port());
 }
 

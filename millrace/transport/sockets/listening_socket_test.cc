@@ -96,6 +96,24 @@ TEST_CASE("a socket that a launcher has bound is taken over") {
   CHECK(ListeningSocket::bind("127.0.0.1", port).status().code() == Code::already_exists);
 }
 
+TEST_CASE("what the connections of an ended server leave behind keeps no port that it took over") {
+  const int inherited = bind_by_hand();
+  const int port = bound_port(inherited);
+  {
+    const auto server = ListeningSocket::adopt(inherited);
+    REQUIRE(server.ok());
+    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    socklen_t size = sizeof(address);
+    ::getsockname(inherited, reinterpret_cast<sockaddr*>(&address), &size);
+    REQUIRE(::connect(client, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    // Whoever closes first has the connection linger.
+    ::close(::accept(inherited, nullptr, nullptr));
+    ::close(client);
+  }
+  CHECK(ListeningSocket::bind("127.0.0.1", port).status().message() == "");
+}
+
 TEST_CASE("a descriptor that is no bound TCP socket is not taken over") {
   CHECK(ListeningSocket::adopt(-1).status().code() == Code::invalid_argument);
   CHECK(ListeningSocket::adopt(::socket(AF_INET, SOCK_DGRAM, 0)).status().code() ==

@@ -1,6 +1,6 @@
 // Feeds and fetches by slot: what stands for client-terminated `_Recv` and `_Send` nodes when
 // values come with the step's arguments and go back with its results, instead of through its
-// rendezvous. Private to this room.
+// rendezvous. Private to this room, but for client_key().
 #pragma once
 
 #include <memory>

@@ -43,6 +43,14 @@ uint64_t hash_of_names(const Asked& asked) {
                       NamesOf<decltype(asked.targets)>{asked.targets});
 }
 
+bool takes_feeds_in_order(const PreparedStep& step, const std::vector<uint32_t>& feed_at) {
+  if (step.parts.size() != 1) return false;
+  const auto& feeds = step.parts.front().feeds;
+  for (size_t i = 0; i < feeds.size(); ++i)
+    if (feed_at[feeds[i]] != i) return false;
+  return feeds.size() == feed_at.size();
+}
+
 }  // namespace
 
 Result<StepRequestNames> canonical(const StepRequestNames& names) {
@@ -84,6 +92,7 @@ OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, StepRequestNam
   made.feed_at.resize(names.feeds.size());
   for (size_t i = 0; i < names.feeds.size(); ++i)
     made.feed_at[index_of(step->feeds, names.feeds[i])] = static_cast<uint32_t>(i);
+  made.feeds_in_order = takes_feeds_in_order(*step, made.feed_at);
   made.fetches_in_order = names.fetches.size() == step->fetches.size();
   for (const std::string& fetch : names.fetches) {
     made.fetches_in_order &= index_of(step->fetches, fetch) == made.fetch_of.size();

@@ -69,6 +69,7 @@ struct OrderedStep {
   std::vector<uint32_t> feed_at;   // for each feed of the step: where the client puts it
   std::vector<uint32_t> fetch_of;  // for each fetch of the client: which one of the step it is
   bool fetches_in_order = false;   // fetch_of is 0, 1, 2 …
+  bool feeds_in_order = false;     // its only part takes what the client feeds as that comes
 };
 
 // The same, sorted and each name once. Errors: INVALID_ARGUMENT if there is nothing to fetch or

@@ -164,18 +164,25 @@ void StepRun::start_part(size_t index, std::vector<Tensor>& feeds, const Call& c
   request.record_partition_graphs = costs_ || options_.output_partition_graphs;
   if (part.where == StepTracker::Part::Where::elsewhere)
     request.request_id = session_->context().next_request_id();
-  request.values.reserve(part.feeds.size());
-  const bool is_only = ordered_->step->parts.size() == 1;
-  for (const uint32_t feed : part.feeds) {
-    Tensor& value = feeds[ordered_->feed_at[feed]];
-    request.values.push_back(is_only ? std::move(value) : value);
-  }
+  request.values = values_of(part, feeds);
   // Shares this object's count but points at the part: small enough to need no allocation.
   std::shared_ptr<Part> self(shared_from_this(), &parts_[index]);
   part.graph->run(std::move(request), call,
                   Done<RunGraphReply>([self = std::move(self)](Result<RunGraphReply> reply) {
                     self->run->replied(self->index, std::move(reply));
                   }));
+}
+
+std::vector<Tensor> StepRun::values_of(const PreparedPart& part, std::vector<Tensor>& feeds) const {
+  if (ordered_->feeds_in_order) return std::move(feeds);
+  std::vector<Tensor> values;
+  values.reserve(part.feeds.size());
+  const bool is_only = ordered_->step->parts.size() == 1;
+  for (const uint32_t feed : part.feeds) {
+    Tensor& value = feeds[ordered_->feed_at[feed]];
+    values.push_back(is_only ? std::move(value) : value);
+  }
+  return values;
 }
 
 void StepRun::replied(size_t index, Result<RunGraphReply> reply) {

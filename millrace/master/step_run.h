@@ -83,6 +83,8 @@ class StepRun final : public RunningStep,
   void watch(const Call& call);
   void start_parts(std::vector<Tensor> feeds, Call call);
   void start_part(size_t index, std::vector<Tensor>& feeds, const Call& call);
+  // Of what the client feeds. The only part takes it away.
+  std::vector<Tensor> values_of(const PreparedPart& part, std::vector<Tensor>& feeds) const;
   std::string what() const { return str_cat("step ", leg_.step_id); }
   void replied(size_t index, Result<RunGraphReply> reply);
   // For the error of a step that takes too long: what it is to do, and which tasks still work on

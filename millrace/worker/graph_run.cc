@@ -72,6 +72,7 @@ void GraphRun::rest() {
 
 void GraphRun::run(const Call& call) {
   Status status = bind_values();
+  if (status.ok() && graph_->lease_feed()) status = hold_lease();
   if (status.ok()) status = session_->runs().enter(*this);
   is_listed_ = status.ok();
   if (!status.ok() || graph_->pieces().empty()) return finish(std::move(status));
@@ -114,6 +115,15 @@ Status GraphRun::bind_values() {
   }
   feeds_ = fed_;
   return {};
+}
+
+Status GraphRun::hold_lease() {
+  const Tensor& lease = feeds_[*graph_->lease_feed()];
+  if (!lease.has_value() || lease.dtype() != DType::string || !lease.shape().is_scalar()) {
+    return invalid("the step is fed ", lease.has_value() ? lease.to_string() : "nothing",
+                   " as its lease, which is a scalar string");
+  }
+  return leases_.hold(HeldLeases::As::before, lease.item<std::string>());
 }
 
 void GraphRun::run_piece(size_t index, Runner& runner) {

@@ -62,6 +62,7 @@ class GraphRun final : public ActiveRun, public Pooled {
   void rest();
   void run(const Call& call);
   Status bind_values();
+  Status hold_lease();
   void run_piece(size_t index, Runner& runner);
   void piece_ended(Status status);
   void finish(Status status);

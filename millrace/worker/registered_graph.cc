@@ -7,6 +7,7 @@
 #include "millrace/autodiff/function_gradient.h"
 #include "millrace/plan/lower.h"
 #include "millrace/plan/partition.h"
+#include "millrace/worker/lease_feed.h"
 #include "millrace/worker/peer_receive.h"
 
 namespace millrace {
@@ -106,8 +107,13 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
   made->meets_peers_ = survey.meets_peers;
   if (survey.only_device) {
     const SlotNumbers slots({});
-    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels, peers, calls,
-                           slots));
+    MR_ASSIGN(const auto lease, lease_feed_of(*graph));
+    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), lease ? lease->graph : nullptr,
+                           devices, kernels, peers, calls, slots));
+    if (lease) {
+      made->lease_feed_ = made->num_feeds_++;
+      made->feed_of_key_.try_emplace(lease->key, static_cast<uint32_t>(*made->lease_feed_));
+    }
     return made;
   }
   Graph copy = *graph;
@@ -123,14 +129,15 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
   made->slot_keys_ = slots.keys();
   for (Partition& part : parts) {
     MR_ASSIGN(const size_t device, devices.find(part.location));
-    MR_TRY(made->add_piece(device, std::make_shared<const Graph>(std::move(part.graph)), devices,
-                           kernels, peers, calls, slots));
+    MR_TRY(made->add_piece(device, std::make_shared<const Graph>(std::move(part.graph)), nullptr,
+                           devices, kernels, peers, calls, slots));
   }
   return made;
 }
 
 Status RegisteredGraph::add_piece(size_t device, std::shared_ptr<const Graph> graph,
-                                  const LocalDevices& devices, const SessionKernels& kernels,
+                                  std::shared_ptr<const Graph> reduced, const LocalDevices& devices,
+                                  const SessionKernels& kernels,
                                   const std::shared_ptr<const PeerFetcher>& peers,
                                   const CallSite& calls, const SlotNumbers& slots) {
   std::shared_ptr<FunctionSpace> functions;
@@ -144,7 +151,7 @@ Status RegisteredGraph::add_piece(size_t device, std::shared_ptr<const Graph> gr
     return made != nullptr ? std::move(made) : peer_receive(node, peers);
   };
   MR_ASSIGN(auto compiled,
-            CompiledGraph::compile(*graph, devices[device], *kernels[device],
+            CompiledGraph::compile(reduced ? *reduced : *graph, devices[device], *kernels[device],
                                    ClientTransfers::by_slot, make_transfer, functions));
   // In loops a slot's transfer has a key for each iteration.
   if (has_keys || (has_slots && compiled->has_frames())) uses_rendezvous_ = true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,8 @@ class RegisteredGraph {
   std::span<const Piece> pieces() const { return pieces_; }
   size_t num_feeds() const { return num_feeds_; }
   size_t num_fetches() const { return num_fetches_; }
+  // Which feed is the lease that a run holds before its pieces start (lease_feed.h), if one is.
+  std::optional<size_t> lease_feed() const { return lease_feed_; }
   // The keys of what its pieces hand to each other by number (StepContext::slots).
   const std::vector<std::string>& slot_keys() const { return slot_keys_; }
   // True if a piece sends or receives by key; to or from another task.
@@ -87,7 +90,9 @@ class RegisteredGraph {
 
  private:
   explicit RegisteredGraph(std::string handle) : handle_(std::move(handle)) {}
-  Status add_piece(size_t device, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
+  // `reduced`: what is compiled of the piece; null: all of it.
+  Status add_piece(size_t device, std::shared_ptr<const Graph> graph,
+                   std::shared_ptr<const Graph> reduced, const LocalDevices& devices,
                    const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
                    const CallSite& calls, const SlotNumbers& slots);
   KeyMap make_key_map(std::shared_ptr<const StepKeys> keys) const;
@@ -95,6 +100,7 @@ class RegisteredGraph {
   const std::string handle_;
   std::vector<Piece> pieces_;  // constant once created, like what follows
   size_t num_feeds_ = 0, num_fetches_ = 0;
+  std::optional<size_t> lease_feed_;
   std::vector<std::string> slot_keys_;
   bool uses_rendezvous_ = false, meets_peers_ = false;
   absl::flat_hash_map<std::string, uint32_t> feed_of_key_, fetch_of_key_;

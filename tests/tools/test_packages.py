@@ -90,9 +90,13 @@ def test_a_bundled_program_runs_where_its_libraries_are_not(linked, tmp_path):
     placed.parent.mkdir(parents=True)
     shutil.copy(linked / "program", placed)
     carried = tmp_path / "placed" / "lib"
-    sources = bundle.bundle([bundle.Program(placed, ("../nowhere", "../lib"))], [], carried)
+    sources = bundle.bundle(
+        [bundle.Program(placed, ("../nowhere", "../lib"))], [], carried, beside=("../more",)
+    )
     assert set(sources) == {"libinner.so.1", "libouter.so.1"}
     files = [placed, *carried.iterdir()]
+    # For what they load by name.
+    assert {elf.asks_of(file).found_by for file in files[1:]} == {"$ORIGIN:$ORIGIN/../more"}
     outside, versions = bundle.demands(files)
     assert outside <= bundle.GLIBC and elf.newest(versions, "GLIBC") > (2, 0)
     shutil.rmtree(linked)
@@ -193,3 +197,16 @@ def test_an_image_is_compressed_if_it_is_called_so_and_always_the_same(tmp_path)
         names = plain.getnames()
     with tarfile.open(tmp_path / "b.tar.gz", "r:gz") as small:
         assert small.getnames() == names
+
+
+def test_a_library_that_is_given_is_in_an_image_where_it_was_to_be_and_nowhere_else(
+    linked, tmp_path
+):
+    given = [f"{linked}/program=/usr/bin/program", f"{linked}/libouter.so.1=/usr/lib/libouter.so.1"]
+    made = tmp_path / "made.tar"
+    run([TOOLS / "image", "--tag", "words:1", "--output", made, *given], "pack an image")
+    with tarfile.open(made) as image:
+        [layer] = [name for name in image.getnames() if name.endswith("layer.tar")]
+        with tarfile.open(fileobj=image.extractfile(layer)) as files:
+            libraries = {name for name in files.getnames() if "libouter" in name or "inner" in name}
+    assert libraries == {"usr/lib/libouter.so.1", f"{linked}/libinner.so.1".lstrip("/")}

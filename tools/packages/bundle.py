@@ -42,10 +42,11 @@ def own_name(soname, content):
     return f"{stem}-{hashlib.sha256(content).hexdigest()[:8]}{so}{version}"
 
 
-def bundle(programs, by_name, folder):
+def bundle(programs, by_name, folder, beside=()):
     """Copies into `folder` what the programs need of libraries, those that they load by name too
-    (`by_name`; these keep their names), and changes all so that they find each other. Returns
-    {soname: where it was}."""
+    (`by_name`; these keep their names), and changes all so that they find each other. Libraries look
+    in `beside`, too, seen from there, for what they load by name. Returns {soname: where it was}.
+    """
     sources = {}
     for soname in by_name:
         path = elf.loaded_by_name(soname)
@@ -68,7 +69,7 @@ def bundle(programs, by_name, folder):
         made = folder / names[soname]
         shutil.copyfile(path, made)
         made.chmod(0o644)
-        _patch(made, names, ("",), names[soname])
+        _patch(made, names, ("", *beside), names[soname])
     for program in programs:
         _patch(program.path, names, program.libraries)
     return sources

@@ -28,7 +28,7 @@ _LEFT_OUT = re.compile(
 
 def make(build, output, staging):
     """Writes the image of a build into `output`, as `docker save` would have; returns its path."""
-    build.stage(staging / "usr", "command", "python")
+    build.stage_together(staging / "usr")
     taken_in = {
         package: file.read_bytes() for package, file in bundle.licences_inside(staging).items()
     }
@@ -40,12 +40,7 @@ def make(build, output, staging):
         _copy(file, staging)
     interpreter = staging / "usr" / "bin" / "python3.11"
     interpreter.rename(interpreter.with_name("python3"))
-    # By content, since files in an image have no times. Nobody may write there when it runs.
-    run(
-        [build.python, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
-        + ["-s", staging, staging / "usr" / "lib"],
-        "compile the Python files of the image",
-    )
+    _compile(build, staging)
     _add_licences(build, staging, system, taken_in)
     output.mkdir(parents=True, exist_ok=True)
     for old in output.glob("millrace-*-image.tar.gz"):
@@ -58,6 +53,32 @@ def make(build, output, staging):
     )
     shutil.rmtree(staging)
     return made
+
+
+# What every program with `import millrace` has loaded.
+_AT_WORK = """
+import sys
+import millrace
+print(*{module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)}, sep="\\n")
+"""
+
+
+def _compile(build, staging):
+    """Compiles NumPy, Millrace, and of Python's own modules those that their programs load; the others are
+    compiled by whoever imports them, and would be a twentieth of the image."""
+    loaded = run(
+        [build.python, "-c", _AT_WORK],
+        "ask which modules a program loads",
+        env={**os.environ, "PYTHONPATH": str(build.folder / "python")},
+    )
+    own = [staging / path.lstrip("/") for path in loaded.splitlines() if path.endswith(".py")]
+    packages = staging / "usr" / "lib" / "python3"
+    # By content, since files in an image have no times. Nobody may write there when it runs.
+    run(
+        [build.python, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+        + ["-s", staging, packages, *sorted(path for path in own if path.is_file())],
+        "compile the Python files of the image",
+    )
 
 
 def _loaded_by_name(soname):

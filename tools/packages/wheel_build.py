@@ -29,13 +29,14 @@ def make(build, output, staging):
 
 def _make_millrace(build, output, staging):
     interpreter = _interpreter(build)
-    build.stage(staging, "command", "python")
+    build.stage_together(staging)
     package = staging / PYTHON_DIR / "millrace"
     command = staging / "bin" / "millrace"
     from_module = (LIBRARIES, f"../{ONEDNN}")
     programs = [bundle.Program(module, from_module) for module in sorted(package.glob("*.so"))]
     programs.append(bundle.Program(command, _from_command(interpreter["folder"])))
-    sources = bundle.bundle(programs, [], package / LIBRARIES)
+    sources = bundle.bundle(programs, [], package / LIBRARIES, beside=(f"../../{ONEDNN}",))
+    others = [path for path in sources.values() if staging not in path.parents]
     metadata = wheel.Metadata(
         name="millrace",
         version=build.version,
@@ -52,9 +53,7 @@ def _make_millrace(build, output, staging):
     packed[f"{wheel.programs_folder(metadata)}/millrace"] = command
     abi = "cp" + interpreter["version"].replace(".", "")
     inside = bundle.licences_inside(staging)
-    return _write(
-        build, output, metadata, packed, {**bundle.licences(sources.values()), **inside}, abi, abi
-    )
+    return _write(build, output, metadata, packed, {**bundle.licences(others), **inside}, abi, abi)
 
 
 def _make_onednn(build, output, staging):

@@ -74,7 +74,9 @@ class KeptQueue {
         {.shapes = std::vector<PartialShape>{PartialShape::scalar()}, .shared_name = "kept"});
     const Output element = constant(root, std::string(kElementBytes, 'x'));
     const Operation put =
-        ops::queue_enqueue_many_v2(root, queue, {ops::fill(root, {at_once}, element)});
+        at_once == 1
+            ? ops::queue_enqueue_v2(root, queue, {element})
+            : ops::queue_enqueue_many_v2(root, queue, {ops::fill(root, {at_once}, element)});
     for (int i = 0; i < kClients; ++i) {
       sessions_.push_back(must(Session::create(str_cat("grpc://", address_), {}, runtime_)));
       must(sessions_.back()->extend(builder));

@@ -10,15 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ports import free_ports
 from processes import PATIENCE, default_signals
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def children(pid):
@@ -53,7 +48,7 @@ class Machines:
         )
         host_key = (folder / "host.pub").read_text()
         for name in ("n1", "n2"):
-            port = self.ports[name] = free_port()
+            port = self.ports[name] = free_ports(1)[0]
             config += f"Host {name}\nHostName 127.0.0.1\nHostKeyAlias {name}\nPort {port}\n"
             with open(folder / "known", "a") as known:
                 known.write(f"{name} {host_key}")

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from ports import free_ports
 from processes import PATIENCE, default_signals
 
 ROOT = Path(__file__).parents[2]
@@ -107,14 +107,8 @@ def test_words_are_counted_once_as_the_page_says(shell, tmp_path):
     assert f"{number} words in " in output, output
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
-
-
 def test_calls_are_sent_to_a_worker_as_the_page_says(tmp_path):
-    port = f"localhost:{free_port()}"
+    port = f"localhost:{free_ports(1)[0]}"
     (tmp_path / "work.py").write_text(block("task_queue", "module").replace("localhost:2222", port))
     broker, worker, call, listing = block("task_queue", "run").splitlines()
     started = []

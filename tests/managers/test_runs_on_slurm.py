@@ -126,7 +126,7 @@ def test_between_two_runs_a_job_says_what_the_next_one_waits_for_and_may_be_stop
     queue.wait_for_tasks()
     queue.run("scontrol", "hold", array(queue))
     (queue.folder / "fail").touch()
-    status(queue, "run 1 of 3 has ended: map:")
+    status(queue, "run 1 of 3 has ended: ")
     status(queue, "the next is queued: ")
     assert "words" in queue.millrace("list")[1]
     code, output = queue.millrace("stop", "words")

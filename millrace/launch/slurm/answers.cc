@@ -131,6 +131,7 @@ struct KnownCause {
   std::string_view mark;
   std::string_view reason;
 };
+constexpr std::string_view kWithoutAWord = "its launcher was killed, or could not begin";
 constexpr KnownCause kCauses[] = {{"DUE TO PREEMPTION", "it was preempted"},
                                   {"DUE TO NODE FAILURE", "a machine of it was lost"},
                                   {"DUE TO JOB REQUEUE", "it was requeued, as scontrol does"},
@@ -155,7 +156,7 @@ LauncherSight gone(const std::string& state, const std::string& machine) {
   } else if (state.empty()) {
     sight.why = "its launcher has ended without a word, and Slurm no longer knows of it";
   } else {
-    sight.why = str_cat("its launcher was killed, or could not begin (", state, ")");
+    sight.why = str_cat(kWithoutAWord, " (", state, ")");
   }
   return sight;
 }
@@ -196,6 +197,10 @@ std::string parse_accounting(std::string_view text) {
     state = line.substr(bar + 1);
   });
   return state;
+}
+
+bool is_explained(const LauncherSight& sight) {
+  return sight.stage != Stage::gone || !sight.why.starts_with(kWithoutAWord);
 }
 
 std::string ended_by_slurm(std::string_view launcher_log) {

@@ -41,6 +41,9 @@ std::string parse_accounting(std::string_view text);
 // accounts say, if it keeps any.
 LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted);
 
+// False: Slurm says that the launcher has failed and no more, as it may of one whose machine it
+// gave up a moment before.
+bool is_explained(const LauncherSight& sight);
 // Why Slurm has ended a job, from the last such line of what the job's script and Slurm have
 // written: "Slurm's time limit"; empty: it has not.
 std::string ended_by_slurm(std::string_view launcher_log);

@@ -65,6 +65,15 @@ TEST_CASE("a launcher that ended without a word has its manager's reason") {
         "its launcher was killed, or could not begin (FAILED)");
 }
 
+TEST_CASE("Slurm has written why it killed a launcher of which it says only that it failed") {
+  CHECK_FALSE(is_explained(seen("3|FAILED|NonZeroExitCode|n1|x\n")));
+  CHECK(is_explained(seen("3|NODE_FAIL|NodeDown|n1|x\n")));
+  CHECK(is_explained(seen("1|RUNNING|None|n1|x\n")));
+  CHECK(ended_by_slurm("slurmstepd: error: *** JOB 3 ON n1 CANCELLED AT 2026-11-30T08:00:00 DUE TO "
+                       "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n") ==
+        "a machine of it was lost");
+}
+
 TEST_CASE("a job that the manager has forgotten is looked up in its accounts, if it keeps any") {
   CHECK(seen("", "CANCELLED by 1000").why == "scancel, by 1000");
   CHECK(seen("", "RUNNING").stage == Stage::running);

@@ -12,9 +12,9 @@ namespace {
 constexpr std::string_view kHoldLease = "_HoldLease", kBefore = "before";
 
 bool holds_before(const Node& node) {
+  if (node.op->name != kHoldLease || !node.control_inputs.empty()) return false;
   const auto name = node.attr_view().string("held_as");
-  return node.op->name == kHoldLease && node.control_inputs.empty() && name.ok() &&
-         *name == kBefore;
+  return name.ok() && *name == kBefore;
 }
 
 bool has_one_consumer(const Graph& graph, NodeId node) {

@@ -21,8 +21,12 @@
 #include <vector>
 
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/host_port.h"
 
 namespace millrace {
+
+// At which attendants listen if nothing else is said: beside the port that tasks serve at.
+inline constexpr int kFarewellPort = kConventionalPort + 1;
 
 // No farewell is longer.
 inline constexpr size_t kLongestFarewell = 1024;

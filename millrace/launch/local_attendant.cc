@@ -16,6 +16,7 @@
 #include "millrace/cluster/roster.h"
 #include "millrace/cluster/task_record.h"
 #include "millrace/launch/descriptor.h"
+#include "millrace/launch/local_farewells.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/poll_time.h"
 

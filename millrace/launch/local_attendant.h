@@ -19,7 +19,6 @@
 #include "millrace/base/status.h"
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/launch/farewell.h"
-#include "millrace/launch/local_farewells.h"
 
 namespace millrace {
 

@@ -20,9 +20,6 @@
 
 namespace millrace {
 
-// Beside the port that tasks serve at, if nothing else is said.
-inline constexpr int kFarewellPort = kConventionalPort + 1;
-
 // For people who read what the task writes.
 void note_of_join(std::string_view text);
 

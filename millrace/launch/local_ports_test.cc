@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 constexpr int kListenQueue = 8;
-constexpr int kConnectMillis = 10'000;  // milliseconds
+constexpr int kConnectMillis = 10'000;
 
 Descriptor caller_of(int port) {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));

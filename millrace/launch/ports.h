@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "millrace/base/result.h"
+#include "millrace/cluster/host_port.h"
+#include "millrace/launch/farewell.h"
 
 namespace millrace {
 
@@ -14,7 +16,7 @@ using NamedPorts = std::map<std::string, int>;
 
 // Those that tasks on Kubernetes have of their own: by which they find each other, and tell each
 // other of their ends.
-inline constexpr int kOwnPorts[] = {2222, 2223};
+inline constexpr int kOwnPorts[] = {kConventionalPort, kFarewellPort};
 
 // INVALID_ARGUMENT that names the port: a name that Kubernetes has not for ports, a number that
 // there is not, or one of kOwnPorts; two names of one number.

@@ -120,10 +120,12 @@ Status GraphRun::bind_values() {
 Status GraphRun::hold_lease() {
   const Tensor& lease = feeds_[*graph_->lease_feed()];
   if (!lease.has_value() || lease.dtype() != DType::string || !lease.shape().is_scalar()) {
-    return invalid("the step is fed ", lease.has_value() ? lease.to_string() : "nothing",
+    return invalid("the step is fed ",
+                   lease.has_value() ? str_cat(dtype_name(lease.dtype()), lease.shape().to_string())
+                                     : "nothing",
                    " as its lease, which is a scalar string");
   }
-  return leases_.hold(HeldLeases::As::before, lease.item<std::string>());
+  return leases_.hold(HeldLeases::As::before, lease.item<std::string>()).with("the step's lease");
 }
 
 void GraphRun::run_piece(size_t index, Runner& runner) {

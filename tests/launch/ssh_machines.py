@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ports import free_ports
+from ports import free_port
 from processes import PATIENCE, default_signals
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -48,7 +48,7 @@ class Machines:
         )
         host_key = (folder / "host.pub").read_text()
         for name in ("n1", "n2"):
-            port = self.ports[name] = free_ports(1)[0]
+            port = self.ports[name] = free_port()
             config += f"Host {name}\nHostName 127.0.0.1\nHostKeyAlias {name}\nPort {port}\n"
             with open(folder / "known", "a") as known:
                 known.write(f"{name} {host_key}")

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from ports import free_ports
+from ports import free_port
 from processes import PATIENCE, default_signals
 
-[FAREWELL_PORT] = free_ports(1)
+FAREWELL_PORT = free_port()
 SLEEPS = "echo up; exec sleep 600"
 
 
@@ -26,19 +26,8 @@ def attended(millrace, tmp_path):
     def attended(script, role, *flags, **environment):
         task = subprocess.Popen(
             [millrace, "join", "--cluster", str(cluster), "--job", role, "--index", "0"]
-            + [
-                "--until",
-                "map",
-                "--farewell-port",
-                str(FAREWELL_PORT),
-                "--grace",
-                "1s",
-                *flags,
-                "--",
-                "sh",
-                "-c",
-                script,
-            ],
+            + ["--until", "map", "--farewell-port", str(FAREWELL_PORT), "--grace", "1s", *flags]
+            + ["--", "sh", "-c", script],
             env={**os.environ, "MILLRACE_JOB_TOKEN": "secret", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ports import free_ports
+from ports import free_port
 from processes import PATIENCE, default_signals
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +108,7 @@ def test_words_are_counted_once_as_the_page_says(shell, tmp_path):
 
 
 def test_calls_are_sent_to_a_worker_as_the_page_says(tmp_path):
-    port = f"localhost:{free_ports(1)[0]}"
+    port = f"localhost:{free_port()}"
     (tmp_path / "work.py").write_text(block("task_queue", "module").replace("localhost:2222", port))
     broker, worker, call, listing = block("task_queue", "run").splitlines()
     started = []

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from ports import free_ports
+from ports import free_port
 from processes import PATIENCE, default_signals
 
 TOKEN = "secret"
@@ -71,7 +71,7 @@ class Pods:
 
     def depot(self, baggage, *flags):
         """Begins to serve; where."""
-        [port] = free_ports(1)
+        port = free_port()
         words = ["--folder", f"{self.folder}/depot", "--list", baggage.digest, "--port", str(port)]
         self.start("depot", "serve", *words, "--collect", "map=1", *flags)
         return f"127.0.0.1:{port}/{baggage.digest}"
@@ -89,7 +89,7 @@ class Pods:
         own = self.folder / "task"
         own.mkdir()
         words = ["--cluster", f"{self.folder}/cluster.json", "--job", "map", "--index", "0"]
-        words += ["--until", "map", "--grace", "1s", "--farewell-port", str(free_ports(1)[0])]
+        words += ["--until", "map", "--grace", "1s", "--farewell-port", str(free_port())]
         words += ["--files", files, "--folder", str(own)]
         return self.start("join", *words, "--", "sh", "run.sh", str(code))
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ports import free_ports
+from ports import free_port
 from processes import PATIENCE, default_signals
 from standing_cluster import StandingCluster, listed, refusal
 
@@ -181,7 +181,7 @@ def attended(millrace, tmp_path):
     def attended(script):
         return subprocess.Popen(
             [millrace, "join", "--cluster", str(cluster), "--job", "map", "--index", "0"]
-            + ["--until", "map", "--farewell-port", str(free_ports(1)[0]), "--grace", "1s"]
+            + ["--until", "map", "--farewell-port", str(free_port()), "--grace", "1s"]
             + ["--", "sh", "-c", script],
             env={**os.environ, "MILLRACE_REPORT_FILE": str(record)},
             stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ports import free_ports
+from ports import free_port
 from processes import PATIENCE, default_signals, read_until
 from standing_cluster import StandingCluster, listed
 
@@ -31,7 +31,7 @@ class Served:
     """A job with one task that answers in capitals at the port `web`."""
 
     def __init__(self, here):
-        self.here, self.port = here, free_ports(1)[0]
+        self.here, self.port = here, free_port()
         (here.folder / "echo.py").write_text(ECHO)
         (here.folder / "words.yaml").write_text(
             f"name: words\nroles: {{web: {{count: 1, ports: {{web: {self.port}}}}}}}\n"
@@ -75,7 +75,7 @@ def answer(port, question):
 
 def test_connections_go_both_ways_until_somebody_ends_it(served):
     served.submit()
-    local = free_ports(1)[0]
+    local = free_port()
     running, said = served.forward(f"{local}:web")
     assert f"127.0.0.1:{local} -> 127.0.0.1:{served.port}\n" in said
     assert answer(local, b"hello") == b"HELLO"
@@ -93,8 +93,8 @@ def test_status_tells_what_a_task_serves(served):
 
 def test_a_port_where_nobody_listens_yet_is_said_and_waited_for(served):
     served.submit()
-    other = free_ports(1)[0]
-    local = free_ports(1)[0]
+    other = free_port()
+    local = free_port()
     running, said = served.forward(f"{local}:{other}")
     assert "where nobody listens yet" in said
     # Where the refusal comes first depends on the machine: before, at or after the question's end.

@@ -5,7 +5,7 @@ import json
 import signal
 
 from managed import HELPERS_WAIT, until
-from ports import free_ports
+from ports import free_port
 
 VALUE = "hunter2-and-a-half"
 PLACED = """
@@ -124,7 +124,7 @@ def test_a_port_of_a_task_is_reached_from_here(shell):
     job = shell.job(["millrace", "serve"], roles)
     assert shell.millrace("submit", job)[0] == 0
     until(lambda: "runs; serves web 6006" in shell.millrace("status", "words")[1], "it runs")
-    local = free_ports(1)[0]
+    local = free_port()
     running = shell.start("port-forward", "words", "map:0", f"{local}:2222")
     try:
         line = running.stdout.readline()

@@ -22,3 +22,7 @@ def free_ports(count):
                 continue
             ports.add(port)
     return list(ports)
+
+
+def free_port():
+    return free_ports(1)[0]

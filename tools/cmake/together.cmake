@@ -35,11 +35,13 @@ set_target_properties(millrace_slim PROPERTIES OUTPUT_NAME millrace
   RUNTIME_OUTPUT_DIRECTORY "${place}" INSTALL_RPATH "$ORIGIN/../${library_dir}")
 target_link_libraries(millrace_slim PRIVATE millrace_common)
 
+set(module_dir "${MILLRACE_PYTHON_DIR}/millrace")
+file(RELATIVE_PATH from_module "/${module_dir}" "/${library_dir}")
 get_target_property(suffix _millrace SUFFIX)
 add_library(millrace_slim_module MODULE EXCLUDE_FROM_ALL $<TARGET_OBJECTS:_millrace>)
 set_target_properties(millrace_slim_module PROPERTIES OUTPUT_NAME _millrace PREFIX ""
   SUFFIX "${suffix}" LIBRARY_OUTPUT_DIRECTORY "${place}"
-  INSTALL_RPATH "$ORIGIN/../../../millrace")
+  INSTALL_RPATH "$ORIGIN/${from_module}")
 target_link_libraries(millrace_slim_module PRIVATE millrace_common)
 target_link_options(millrace_slim_module PRIVATE "LINKER:-Bsymbolic-functions")
 
@@ -47,5 +49,5 @@ add_custom_target(millrace_together DEPENDS millrace_common millrace_slim millra
 install(TARGETS millrace_common LIBRARY DESTINATION "${library_dir}" COMPONENT together
   EXCLUDE_FROM_ALL)
 install(TARGETS millrace_slim RUNTIME DESTINATION bin COMPONENT together EXCLUDE_FROM_ALL)
-install(TARGETS millrace_slim_module LIBRARY DESTINATION "${MILLRACE_PYTHON_DIR}/millrace"
-  COMPONENT together EXCLUDE_FROM_ALL)
+install(TARGETS millrace_slim_module LIBRARY DESTINATION "${module_dir}" COMPONENT together
+  EXCLUDE_FROM_ALL)

@@ -38,27 +38,19 @@ class Build:
                 + ["--component", component, "--strip"],
                 f"install the component '{component}' of {self.folder}",
             )
-        _refuse_links_out_of(place)
+        for file in place.rglob("*"):
+            if file.is_symlink() and place.resolve() not in file.resolve().parents:
+                raise Refused(f"the install rules made {file} a link to {os.readlink(file)}")
 
     def stage_together(self, place):
         """The same of the command and the Python package, with what both have in common once, in a
         library that they find from where they are (tools/cmake/together.cmake)."""
-        self.stage(place, "command", "python")
         run(
             ["cmake", "--build", self.folder, "--target", "millrace_together"],
             "link what the command and the module have in common",
         )
-        run(
-            ["cmake", "--install", self.folder, "--prefix", place]
-            + ["--component", "together", "--strip"],
-            f"install what {self.folder} has for packages of both",
-        )
-
-
-def _refuse_links_out_of(place):
-    for file in place.rglob("*"):
-        if file.is_symlink() and place.resolve() not in file.resolve().parents:
-            raise Refused(f"the install rules made {file} a link to {os.readlink(file)}")
+        # The last takes the places of what the others have by themselves.
+        self.stage(place, "command", "python", "together")
 
 
 def find(root):

@@ -131,14 +131,15 @@ struct KnownCause {
   std::string_view mark;
   std::string_view reason;
 };
-constexpr std::string_view kWithoutAWord = "its launcher was killed, or could not begin";
 constexpr KnownCause kCauses[] = {{"DUE TO PREEMPTION", "it was preempted"},
                                   {"DUE TO NODE FAILURE", "a machine of it was lost"},
                                   {"DUE TO JOB REQUEUE", "it was requeued, as scontrol does"},
                                   {"DUE TO TIME LIMIT", "Slurm's time limit"}};
 
+using LauncherLog = absl::FunctionRef<std::string()>;
+
 // How a job has ended whose launcher did not say so.
-LauncherSight gone(const std::string& state, const std::string& machine) {
+LauncherSight gone(const std::string& state, const std::string& machine, LauncherLog launcher_log) {
   LauncherSight sight{.stage = Stage::gone};
   const std::string there = machine.empty() ? "its machine" : machine;
   if (state.starts_with("CANCELLED")) {
@@ -156,7 +157,10 @@ LauncherSight gone(const std::string& state, const std::string& machine) {
   } else if (state.empty()) {
     sight.why = "its launcher has ended without a word, and Slurm no longer knows of it";
   } else {
-    sight.why = str_cat(kWithoutAWord, " (", state, ")");
+    const std::string by_slurm = ended_by_slurm(launcher_log());
+    sight.why = by_slurm.empty()
+                    ? str_cat("its launcher was killed, or could not begin (", state, ")")
+                    : str_cat("its launcher was killed: ", by_slurm);
   }
   return sight;
 }
@@ -199,10 +203,6 @@ std::string parse_accounting(std::string_view text) {
   return state;
 }
 
-bool is_explained(const LauncherSight& sight) {
-  return sight.stage != Stage::gone || !sight.why.starts_with(kWithoutAWord);
-}
-
 std::string ended_by_slurm(std::string_view launcher_log) {
   std::string why;
   for_each_line(launcher_log, [&](std::string_view line) {
@@ -230,17 +230,18 @@ bool is_pending(const QueueRow& row) { return is_pending(row.state); }
 
 bool is_active(const QueueRow& row) { return is_pending(row.state) || is_running(row.state); }
 
-LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted) {
+LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted,
+                             LauncherLog launcher_log) {
   std::vector<QueueRow> sorted = telling(rows);
   std::ranges::stable_sort(sorted, {}, &QueueRow::component);
   if (sorted.empty()) {
     if (is_pending(accounted) || is_running(accounted)) return {.stage = Stage::running};
-    return gone(accounted, "");
+    return gone(accounted, "", launcher_log);
   }
   LauncherSight sight;
   const QueueRow& first = sorted[0];
   if (is_running(first.state)) return sight;
-  if (!is_pending(first.state)) return gone(first.state, first.machine);
+  if (!is_pending(first.state)) return gone(first.state, first.machine, launcher_log);
   sight.stage = Stage::pending;
   for (const QueueRow& row : sorted) {
     sight.waits.push_back(wait_of(row));

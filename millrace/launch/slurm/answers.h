@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 #include "millrace/launch/journal_sight.h"
 
 namespace millrace {
@@ -38,12 +40,11 @@ std::vector<QueueRow> parse_queue(std::string_view text);
 std::string parse_accounting(std::string_view text);
 
 // The rows of one job, or none if the manager no longer knows it; then `accounted` is what its
-// accounts say, if it keeps any.
-LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted);
+// accounts say, if it keeps any. `launcher_log` is asked for where Slurm says that the launcher has
+// failed and no more, as it may of one whose machine it gave up a moment before.
+LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted,
+                             absl::FunctionRef<std::string()> launcher_log);
 
-// False: Slurm says that the launcher has failed and no more, as it may of one whose machine it
-// gave up a moment before.
-bool is_explained(const LauncherSight& sight);
 // Why Slurm has ended a job, from the last such line of what the job's script and Slurm have
 // written: "Slurm's time limit"; empty: it has not.
 std::string ended_by_slurm(std::string_view launcher_log);

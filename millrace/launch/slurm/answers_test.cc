@@ -13,8 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 using Stage = LauncherSight::Stage;
 
-LauncherSight seen(const std::string& queue, const std::string& accounted = "") {
-  return launcher_sight(parse_queue(queue), accounted);
+LauncherSight seen(const std::string& queue, const std::string& accounted = "",
+                   const std::string& log = "") {
+  return launcher_sight(parse_queue(queue), accounted, [&] { return log; });
 }
 
 TEST_CASE("a line of squeue is a job, or a part of one; what is none is passed over") {
@@ -65,13 +66,16 @@ TEST_CASE("a launcher that ended without a word has its manager's reason") {
         "its launcher was killed, or could not begin (FAILED)");
 }
 
-TEST_CASE("Slurm has written why it killed a launcher of which it says only that it failed") {
-  CHECK_FALSE(is_explained(seen("3|FAILED|NonZeroExitCode|n1|x\n")));
-  CHECK(is_explained(seen("3|NODE_FAIL|NodeDown|n1|x\n")));
-  CHECK(is_explained(seen("1|RUNNING|None|n1|x\n")));
-  CHECK(ended_by_slurm("slurmstepd: error: *** JOB 3 ON n1 CANCELLED AT 2026-11-30T08:00:00 DUE TO "
-                       "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n") ==
-        "a machine of it was lost");
+TEST_CASE("of a launcher that has failed and no more, Slurm may have written why it killed it") {
+  const std::string log =
+      "millrace: map:0 runs\n"
+      "slurmstepd: error: *** JOB 3 ON n1 CANCELLED AT 2026-11-30T08:00:00 DUE TO NODE FAILURE, "
+      "SEE "
+      "SLURMCTLD LOG FOR DETAILS ***\n";
+  CHECK(seen("3|FAILED|NonZeroExitCode|n1|x\n", "", log).why ==
+        "its launcher was killed: a machine of it was lost");
+  CHECK(seen("", "FAILED", log).why == "its launcher was killed: a machine of it was lost");
+  CHECK(seen("3|TIMEOUT|TimeLimit|n1|x\n", "", log).why == "Slurm's time limit");
 }
 
 TEST_CASE("a job that the manager has forgotten is looked up in its accounts, if it keeps any") {

@@ -131,12 +131,9 @@ Result<std::vector<LauncherSight>> SlurmHost::see(const std::vector<KeptJob>& jo
   std::vector<LauncherSight> sights;
   for (const KeptJob& job : jobs) {
     const std::vector<QueueRow> own = rows_of(job, rows);
-    sights.push_back(
-        launcher_sight(own, own.empty() ? accounted(job.submission.number) : std::string()));
-    if (!is_explained(sights.back())) {
-      const std::string why = ended_by_slurm(last_text(launcher_log_in(job.folder)));
-      if (!why.empty()) sights.back().why = str_cat("its launcher was killed: ", why);
-    }
+    sights.push_back(launcher_sight(own,
+                                    own.empty() ? accounted(job.submission.number) : std::string(),
+                                    [&] { return last_text(launcher_log_in(job.folder)); }));
     sights.back().again = begins_again(job, own, sights.back());
   }
   return sights;

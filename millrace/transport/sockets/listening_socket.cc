@@ -86,11 +86,16 @@ Status bind_error(const std::string& host, int port, int number) {
   }
 }
 
+void set_reusable(const FileDescriptor& descriptor) {
+  const int on = 1;
+  ::setsockopt(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+}
+
 // 0, or the error number.
 int try_bind(const FileDescriptor& descriptor, const Address& address) {
   const int on = 1;
   // For the connections that an earlier server left behind; a port that is listened to stays taken.
-  ::setsockopt(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  set_reusable(descriptor);
   if (address.storage.ss_family == AF_INET6)
     ::setsockopt(descriptor.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
   if (::bind(descriptor.get(), address.get(), address.size) != 0) return errno;
@@ -141,8 +146,7 @@ Result<ListeningSocket> ListeningSocket::listen(FileDescriptor descriptor) {
   if (::listen(descriptor.get(), kBacklog) != 0) return bind_error("", bound.port(), errno);
   // The connections that stay when this server ends do not keep the port from the next. Not before
   // it listens: whoever bound a socket that is adopted here wants no other bound beside it.
-  const int on = 1;
-  ::setsockopt(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  set_reusable(descriptor);
   return ListeningSocket(std::move(descriptor), bound.port());
 }
 

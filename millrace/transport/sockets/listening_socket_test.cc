@@ -1,6 +1,7 @@
 #include "millrace/transport/sockets/listening_socket.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -107,8 +108,10 @@ TEST_CASE("what the connections of an ended server leave behind keeps no port th
     socklen_t size = sizeof(address);
     ::getsockname(inherited, reinterpret_cast<sockaddr*>(&address), &size);
     REQUIRE(::connect(client, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    pollfd event{inherited, POLLIN, 0};
+    REQUIRE(::poll(&event, 1, 10'000) == 1);
     // Whoever closes first has the connection linger.
-    ::close(::accept(inherited, nullptr, nullptr));
+    REQUIRE(::close(::accept(inherited, nullptr, nullptr)) == 0);
     ::close(client);
   }
   CHECK(ListeningSocket::bind("127.0.0.1", port).status().message() == "");
